@@ -593,3 +593,24 @@ def test_of_many_values_some_are_drawn_and_the_rest_counted(sizes):
     figure = figure_of(forecast(sizes, [8, 32], n=np.arange(100, 1300, 100), theta=2))
     assert len(figure.axes[0].texts) == 8
     assert small_print(figure).splitlines()[0] == "8 of 12 values of n are shown."
+
+
+@pytest.mark.parametrize("quantity", ["time", "speedup", "efficiency"])
+def test_a_run_that_was_stopped_is_an_arrow_towards_longer_times(quantity):
+    told = forecast(STRONG.with_cut_off(p=64, time=12), [32, 128])
+    ax = figure_of(told, quantity=quantity).axes[0]
+    arrow = drawn(ax)["stopped run: took longer"]
+    height = {"time": 12, "speedup": 100 / 12, "efficiency": 100 / 12 / 64}[quantity]
+    assert arrow.get_xydata()[0] == pytest.approx([64, height])
+    tips = arrow.get_marker().vertices[:, 1]
+    assert (tips.max(), tips.min()) == ((1, 0) if quantity == "time" else (0, -1))
+    low, high = ax.get_ylim()
+    assert low < height < high
+    assert "stopped run: took longer" not in drawn(draw_times(forecast(STRONG, [32])))
+    both = Measurements(
+        machine=["A"] * 5 + ["B"] * 5, p=[1, 2, 4, 8, 16] * 2, time=[9, 5, 3, 2, 1] * 2
+    )
+    both = both.with_cut_off(machine="B", p=64, time=4)
+    ax = figure_of(forecast(both, [32, 128]), quantity=quantity, overlay=True).axes[0]
+    assert "stopped run: took longer" in drawn(ax)
+    assert sum(len(x.get_xdata()) for x in ax.lines if "stopped" in x.get_label()) == 1

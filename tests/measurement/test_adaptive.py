@@ -10,8 +10,13 @@ from parcast.forecasting.forecast import forecast
 from parcast.measurement.adaptive import Adaptive, Goal, measurements_of
 from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import points_of
+from parcast.measurement.table import TIMEOUT, RunRow
 from parcast.trials.command import Ran
 
+NOTHING = dict.fromkeys(("user", "system", "read", "written"), 0) | dict.fromkeys(
+    ("memory", "memory_total", "others")
+)
+NOTHING["memory_from"] = ""
 POOL = [1, 2, 4, 8, 16, 32]
 LAWS = {
     "amdahl": lambda p: 0.02 + 10 / p,
@@ -61,6 +66,31 @@ def test_it_never_makes_more_than_all_runs_and_says_that_they_do_not_help():
         "all runs that were allowed are made",
     }
     assert max(Counter(x for x, _ in timed).values()) <= 5
+
+
+def test_a_run_that_was_stopped_is_a_bound_and_costs_its_time():
+    law = LAWS["amdahl"]
+    timed = [(x, law(x.columns["p"])) for x in points_of({"p": POOL[:4]}, {}) for _ in range(2)]
+    (point,) = points_of({"p": [32]}, {})
+    row = RunRow(point=point, seconds=5.0, status=TIMEOUT, repetition=1, **NOTHING)
+
+    def chosen(stopped, **limit):
+        choice = Adaptive(
+            goal=Goal(until=0.3, at=(64,), **limit),
+            points=points_of({"p": POOL}, {}),
+            most=5,
+            stopped=stopped,
+        )
+        made = Counter(x for x, _ in timed) + Counter(x.point for x in stopped)
+        return choice, choice.following(timed, made, {x.point for x in stopped})
+
+    without, following = chosen([])
+    assert following == point
+    having, following = chosen([row])
+    assert following.columns["p"] in {16, 8}  # nobody runs again where one was stopped
+    assert having.width > without.width
+    spent = sum(x for _, x in timed)
+    assert chosen([row], seconds=spent + 4.0)[0].ended_by == "the budget is spent"
 
 
 @pytest.mark.parametrize("limit", [{"seconds": 20.0}, {"core_seconds": 45.0}])

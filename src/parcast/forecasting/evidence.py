@@ -21,12 +21,17 @@ from parcast.forecasting.own_runs.members import LAWS
 from parcast.forecasting.own_runs.scaling import ScalingReading, reading_of, size_of_runs
 from parcast.forecasting.series import donor_notes as words
 from parcast.forecasting.series.curve import Columns, Curve, CurveEstimate
-from parcast.forecasting.series.cut_off_notes import ended_in_words, notes_with_cut_off
+from parcast.forecasting.series.cut_off_notes import (
+    ended_in_words,
+    notes_with_cut_off,
+    notes_without_cut_off,
+)
 from parcast.forecasting.series.notes import SeriesNotes, notes_of, notes_of_profile
 from parcast.forecasting.series.question import ForecastQuestion, remedy_of_lone_runs
 from parcast.forecasting.series.verdict import judged
 from parcast.numerics import distinct
 from parcast.timings.measure import Measure
+from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series, label_of
 from parcast.words import whole
 
@@ -71,6 +76,7 @@ class SeriesEvidence:
     measure: Measure  # what the times are
     refused: Mapping[str, str]  # label of each series that has no answer, and why
     everything: Series  # with what is held out
+    cut_off: Measurements | None = None  # runs that were ended, where it does not use them
 
     def __len__(self) -> int:
         """Return the number of series that are answered."""
@@ -121,6 +127,7 @@ class SeriesEvidence:
 
     def judged(self, table: Array, notes: list[SeriesNotes]) -> list[SeriesNotes]:
         """Say first what the answers are worth."""
+        notes = notes_without_cut_off(notes, self.cut_off, "for call paths that add up")
         return judged(self.curve, self.p, Columns(*table), notes, self.reading)
 
     def observed(self) -> Array:
@@ -164,18 +171,20 @@ def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
     measure = question.measurements.measure
     reading = reading_of(question.scaling, size, measure=measure, grows_elsewhere=grows_elsewhere)
     strong = np.full(len(series), reading.is_strong)
+    adds_up = profile_of(series) is not None
     return SeriesEvidence(
         p=question.p.ravel(),
         curve=Curve(
             series=series,
             elsewhere=elsewhere,
             strong=strong,
-            cut_off=None if profile_of(series) is not None else cut_off_runs(cut_off, series),
+            cut_off=None if adds_up else cut_off_runs(cut_off, series),
         ),
         reading=reading,
         measure=measure,
         refused=refused,
         everything=everything,
+        cut_off=cut_off if adds_up else None,
     )
 
 

@@ -7,11 +7,12 @@ included.
 
 Measured medians are filled markers; within the measured counts the line is solid, beyond them it
 is dashed, with a hollow marker at each count asked for; the band is the interval. What was
-measured but held out is an open diamond, or has a black edge in a panel of several series. Runs
-that are planned are open triangles on the line, numbered; the dotted line is ideal scaling. Thin
-lines show how it would go on as on each machine that was used beside the own runs. Names stand at
-the right ends of lines. Of markers that would touch each other some are left out: the line goes
-through all counts. Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and
+measured but held out is an open diamond, or has a black edge in a panel of several series. A run
+that was stopped is an arrow that begins at its time. Runs that are planned are open triangles on
+the line, numbered; the dotted line is ideal scaling. Thin lines show how it would go on as on each
+machine that was used beside the own runs. Names stand at the right ends of lines. Of markers that
+would touch each other some are left out: the line goes through all counts.
+Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and
 each goes with a marker of its own; values of an axis, such as n, have colours from dark to
 bright.
 """
@@ -27,7 +28,7 @@ from parcast.aliases import Array
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast, one_series
 from parcast.forecasting.series.curve import DrawnLine
-from parcast.show.canvas import any_letters, plain_axes
+from parcast.show.canvas import any_letters, arrow, plain_axes
 from parcast.show.colours import (
     COLOURS,
     COMPUTED,
@@ -57,6 +58,7 @@ BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "z
 
 RUNS, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
 SPREAD, KNEE = "spread of repeated runs", "knee: worth it up to here"
+STOPPED: Final = "stopped run: took longer"
 OF_ANOTHER, NEXT = "scaling of another machine", "run to make next"
 
 
@@ -78,6 +80,8 @@ class SeriesTrace:
     requested_time: Array  # [s]
     held_out_p: Array  # [1]
     held_out_time: Array  # [s]
+    stopped_p: Array  # counts of runs that were ended [1]
+    stopped_time: Array  # times that they took longer than [s]
     knee: int | None  # the largest count worth it, where it was asked for and found [1]
     planned_p: Array  # of runs to make next, the best first [1]
     planned_time: Array  # their forecast times [s]
@@ -90,7 +94,9 @@ class SeriesTrace:
         """The counts that matter: measured, asked for, held out, planned. [1]."""
         ends = self.line.p[[0, -1]]
         return np.unique(
-            np.concatenate([self.p, self.requested_p, self.held_out_p, self.planned_p, ends])
+            np.concatenate(
+                [self.p, self.requested_p, self.held_out_p, self.stopped_p, self.planned_p, ends]
+            )
         )
 
     def ideal_time(self, p: Array) -> Array:
@@ -130,7 +136,7 @@ def traces_of(
         lines = [_through_answers(own) for own in owns]
     else:
         ends = [
-            np.array([*np.ravel(own.p), *(run.at["p"] for run in runs)])
+            np.array([*np.ravel(own.p), *stopped_runs(own)[0], *(run.at["p"] for run in runs)])
             for own, runs in zip(owns, runs_of, strict=True)
         ]
         along = forecast.curve.choose(np.array(rows)).along(ends)
@@ -139,6 +145,15 @@ def traces_of(
         _trace(own, *line, knee=knee_of.get(tuple(key.values())), planned=runs)
         for own, line, key, runs in zip(owns, lines, keys, runs_of, strict=True)
     ]
+
+
+def stopped_runs(own: Forecast) -> tuple[Array, Array]:
+    """Counts of runs of one series that were ended [1], and what they took longer than [s]."""
+    curve = own.curve
+    if curve is None or curve.cut_off is None:
+        return np.empty(0), np.empty(0)
+    [row] = range(len(curve.series)) if curve.chosen is None else curve.chosen.tolist()
+    return curve.cut_off.of(row)[:2]
 
 
 def _through_answers(own: Forecast) -> tuple[DrawnLine, NDArray[np.bool_]]:
@@ -186,6 +201,7 @@ def _trace(
     is_measured = np.isin(requested, p)
     held_out = ~np.isnan(observed) & ~is_measured
     is_strong = note.scaling == "strong"
+    stopped_p, stopped_time = stopped_runs(own)
     base = (note.measured[0], float(np.ravel(own.speedup * own.time)[0]))
     if own.curve is not None:
         base = (float(p[0]), float(time[0]))
@@ -207,6 +223,8 @@ def _trace(
         requested_time=np.ravel(own.time)[~is_measured],
         held_out_p=requested[held_out],
         held_out_time=observed[held_out],
+        stopped_p=stopped_p,
+        stopped_time=stopped_time,
         knee=knee.p if knee and knee.because != "not reached" else None,
         planned_p=np.array([run.at["p"] for run in planned]),
         planned_time=np.array([run.time for run in planned]),
@@ -275,6 +293,9 @@ EDGED: Final[dict[str, Any]] = {"mec": MEASURED, "mew": 1.4, "ms": 7.0}
 ALONE: Final = Look(line=COMPUTED, dots=MEASURED, held_out=DIAMOND)
 
 
+ARROW: Final[dict[str, Any]] = {"ls": "none", "mfc": "none", "mew": 1.5, "ms": 18, "zorder": 4}
+
+
 def looks_of(traces: Sequence[SeriesTrace], *, is_ordered: bool) -> list[Look]:
     """How several series in one panel are drawn; `is_ordered` where an axis tells them apart."""
     if len(traces) == 1:
@@ -311,7 +332,7 @@ def draw_panel(
     scale = inches(ax)[0] * (1 - 2 * MARGIN) * INCH / length
     limits = [_draw(ax, x, look, quantity, scale) for x, look in zip(traces, looks, strict=True)]
     if len(traces) > 1:
-        _explain(ax, traces)
+        _explain(ax, traces, quantity)
     alike = len({trace.base[0] for trace in traces}) == 1
     is_common = quantity != "time" and alike
     if is_common or (len(traces) == 1 and traces[0].at is None):
@@ -339,6 +360,10 @@ def _draw(
     if held_out.size:
         style = {"ls": "none", "zorder": 4, **look.held_out}
         ax.plot(trace.held_out_p, held_out, **style, label=_named(HELD_OUT, look))
+    stopped = trace.value(quantity, trace.stopped_p, trace.stopped_time)
+    if stopped.size:
+        style = {**ARROW, "color": look.dots, "marker": arrow(is_up=quantity == "time")}
+        ax.plot(trace.stopped_p, stopped, **style, label=_named(STOPPED, look))
     _draw_line(ax, trace, look, line)
     _draw_requested(ax, trace, look, quantity, scale)
     elsewhere = _draw_elsewhere(ax, trace, quantity)
@@ -360,7 +385,7 @@ def _draw(
         reach = np.abs(bars - measured)[:, kept]
         drawn = ax.errorbar(trace.p[kept], measured[kept], reach, ecolor=look.dots, **BAR)
         drawn.set_label(_named(SPREAD, look))
-    told = np.concatenate([line, *bars, held_out, elsewhere])
+    told = np.concatenate([line, *bars, held_out, stopped, elsewhere])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
 
@@ -415,13 +440,16 @@ def _ideal(trace: SeriesTrace) -> str:
     return f"ideal {'strong' if trace.is_strong else 'weak'} scaling"
 
 
-def _explain(ax: "Axes", traces: Sequence[SeriesTrace]) -> None:
+def _explain(ax: "Axes", traces: Sequence[SeriesTrace], quantity: Quantity) -> None:
     """Name in grey what is drawn of every series, without drawing anything."""
     grey: dict[str, Any] = {"color": REFERENCE, "ms": 5}
     if any(trace.p.size for trace in traces):
         ax.plot([], [], marker="o", lw=1.7, **grey, label=RUNS)
     if any(trace.held_out_p.size for trace in traces):
         ax.plot([], [], "o", color=REFERENCE, **EDGED, label=HELD_OUT)
+    if any(trace.stopped_p.size for trace in traces):
+        is_up = quantity == "time"
+        ax.plot([], [], **ARROW, color=REFERENCE, marker=arrow(is_up=is_up), label=STOPPED)
     if not all(trace.within.all() for trace in traces):
         ax.plot([], [], ls=(0, (4, 1.6)), lw=1.7, marker="o", mfc="white", **grey, label=FORECAST)
     ax.fill_between([], [], [], color=REFERENCE, alpha=0.25, lw=0, label=_band(traces[0]))

@@ -18,6 +18,8 @@ from parcast.errors import FitFailed, ParameterError, as_number, require
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.measurement.point import MeasuredPoint
+from parcast.measurement.result import with_ended
+from parcast.measurement.table import RunRow
 from parcast.timings.measurements import Measurements
 from parcast.units import percent
 
@@ -65,6 +67,7 @@ class Adaptive:
     goal: Goal
     points: Sequence[MeasuredPoint]
     most: int  # runs of a point [1]
+    stopped: Sequence[RunRow] = ()  # runs that were ended at a limit
     ended_by: str = ""  # why no more runs are made
     width: float = inf  # half-width of log time at the worst count asked for, now [1]
     rounds: dict[int, float] = field(default_factory=dict)  # width, by fewest runs of a point
@@ -113,7 +116,7 @@ class Adaptive:
         counts = sorted({x.columns["p"] for x in new})
         try:
             found = plan_runs(
-                measurements_of(timed),
+                measurements_of(timed, self.stopped),
                 list(self.goal.at),
                 runs=1,
                 counts=counts,
@@ -134,7 +137,7 @@ class Adaptive:
         if len({x.columns["p"] for x, _ in timed}) < 2:
             return inf
         try:
-            found = forecast(measurements_of(timed), list(self.goal.at))
+            found = forecast(measurements_of(timed, self.stopped), list(self.goal.at))
         except FitFailed:
             return inf
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,8 +147,9 @@ class Adaptive:
 
     def _fits(self, point: MeasuredPoint, timed: Timed) -> bool:
         """Whether what is left of the budget pays for a run."""
-        seconds = sum(time for _, time in timed)
-        cores = sum(time * x.columns["p"] for x, time in timed)
+        spent = [*timed, *((x.point, x.seconds) for x in self.stopped)]
+        seconds = sum(time for _, time in spent)
+        cores = sum(time * x.columns["p"] for x, time in spent)
         own = [time for x, time in timed if x == point]
         others = [time for _, time in timed]
         expected = median(own) if own else (max(others) if others else 0.0)
@@ -164,8 +168,9 @@ def _count(point: MeasuredPoint) -> int:
     return int(point.columns["p"])
 
 
-def measurements_of(timed: Timed) -> Measurements:
-    """Measurements of runs."""
+def measurements_of(timed: Timed, stopped: Sequence[RunRow] = ()) -> Measurements:
+    """Measurements of runs, and of those that were ended at a limit."""
     names = [*timed[0][0].columns]
     columns = {name: [x.columns[name] for x, _ in timed] for name in names}
-    return Measurements(**columns, time=[time for _, time in timed])
+    made = Measurements(**columns, time=[time for _, time in timed])
+    return with_ended(made, stopped)

@@ -29,6 +29,7 @@ from parcast.measurement.table import (
     FAILED,
     OK,
     OVERSUBSCRIBED,
+    TIMEOUT,
     RunRow,
     RunTable,
     row_of,
@@ -237,7 +238,9 @@ class _Measurement:
             )
         choice = Adaptive(goal=goal, points=points, most=self.runs)
         while not self.campaign.clock.ended_by:
-            timed = [(x.point, x.seconds) for x in self.judged() if x.status == OK]
+            rows = self.judged()
+            timed = [(x.point, x.seconds) for x in rows if x.status == OK]
+            choice.stopped = [x for x in rows if x.status == TIMEOUT]
             point = choice.following(timed, self.made, self.failed)
             if point is None:
                 break

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+    from matplotlib.path import Path as MarkerPath
 
 
 WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
@@ -287,3 +288,15 @@ def _rendered(figure: "Figure", form: str, about: dict[str, str | None]) -> byte
         _print_names(figure)
         figure.savefig(drawn, format=form, dpi=DOTS_AN_INCH, metadata=about)
     return drawn.getvalue()
+
+
+def arrow(*, is_up: bool) -> "MarkerPath":
+    """Marker that stands on a point and leads up from it, or down."""
+    from matplotlib.path import Path as MarkerPath
+
+    strokes = ([(-0.2, 0), (0.2, 0)], [(0, 0), (0, 1)], [(-0.2, 0.75), (0, 1), (0.2, 0.75)])
+    points = np.array([point for stroke in strokes for point in stroke], dtype=np.float64)
+    codes = [
+        MarkerPath.MOVETO if i == 0 else MarkerPath.LINETO for x in strokes for i in range(len(x))
+    ]
+    return MarkerPath(points if is_up else -points, codes)

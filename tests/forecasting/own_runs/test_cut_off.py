@@ -77,6 +77,34 @@ def test_call_paths_that_add_up_are_forecast_without_bounds():
     runs = Measurements(rows)
     bound = runs.with_cut_off(p=8, time=50, callpath="m")
     assert np.array_equal(told(bound, [8]), told(runs, [8]))
+    said = "1 run that was stopped is left out: for call paths that add up"
+    assert any(said in x for x in parcast.forecast(bound, [8]).warnings)
+
+
+def test_over_several_axes_the_answer_says_that_stopped_runs_are_left_out():
+    runs = Measurements(p=[1, 2, 4, 1, 2, 4], n=[1] * 3 + [2] * 3, time=[9, 5, 3, 18, 10, 6])
+    bound = runs.with_cut_off(p=[8, 16], n=[2, 2], time=[50, 60])
+    assert not any("stopped" in x for x in parcast.forecast(runs, [8], n=2).warnings)
+    warnings = parcast.forecast(bound, [8], n=2).warnings
+    assert any("2 runs that were stopped are left out: over several axes" in x for x in warnings)
+
+
+@pytest.mark.parametrize("has_donors", [False, True])
+def test_planned_runs_take_as_long_as_the_forecast_with_the_bound(has_donors):
+    donors = Measurements(p=[1, 4, 16, 64], time=[51, 14, 5, 4], machine=["B"] * 4)
+    more = {"donors": donors} if has_donors else {}
+    bound = RUNS.with_cut_off(p=64, time=12)
+    found = parcast.plan_runs(bound, 256, runs=2, **more)
+    assert found
+    for run in found:
+        assert run.time == pytest.approx(told(bound, int(run.at["p"]), **more)[1])
+    before = parcast.plan_runs(RUNS, 256, runs=2, **more)
+    wider = np.log(np.divide(*told(bound, 256, **more)[[2, 0]]))
+    assert 2 * found[0].before == pytest.approx(wider)
+    if not has_donors:
+        assert found[0].before > before[0].before
+    far = parcast.plan_runs(RUNS.with_cut_off(p=64, time=1e-3), 256, runs=2, **more)
+    assert [x.at for x in far] == [x.at for x in before]
 
 
 def test_numbers_above_bounds_are_those_of_the_truncated_distribution():

@@ -46,7 +46,9 @@ from parcast.forecasting.next_runs.result import (
     costs_of,
     words_of_reach,
 )
+from parcast.forecasting.own_runs.cut_off import CutOffRuns
 from parcast.forecasting.own_runs.measured import NORMAL_90
+from parcast.forecasting.series.curve import curve_of
 from parcast.forecasting.series.verdict import WIDEST_USEFUL
 from parcast.forecasting.surface.kriging import Surface
 from parcast.forecasting.surface.method import Doubts, SurfaceForecast
@@ -261,6 +263,8 @@ def planned_with_donors(
     requested: Array,
     candidates: Sequence[Array],
     wanted: WantedRuns,
+    *,
+    cut_off: CutOffRuns | None = None,
 ) -> list[list[PlannedRun]]:
     """Plan one run after the other for series with donors, each the best one for its cost.
 
@@ -275,7 +279,9 @@ def planned_with_donors(
     for start in range(0, len(series), at_once):
         part = slice(start, start + at_once)
         some, donors = series.take(part), elsewhere.take(part)
-        planned += _planned(some, donors, requested, candidates[part], wanted)
+        bounds = None if cut_off is None else cut_off.take(part)
+        own = candidates[part]
+        planned += _planned(some, donors, requested, own, wanted, cut_off=bounds)
     return planned
 
 
@@ -285,12 +291,14 @@ def _planned(
     requested: Array,
     candidates: Sequence[Array],
     wanted: WantedRuns,
+    *,
+    cut_off: CutOffRuns | None,
 ) -> list[list[PlannedRun]]:
     """Plan for some series at once."""
     planned: list[list[PlannedRun]] = [[] for _ in candidates]
     counts = np.concatenate(candidates)
     every = np.unique(counts)
-    plan, donated = _begun(measured, elsewhere, requested, every)
+    plan, donated = _begun(measured, elsewhere, requested, every, cut_off)
     series = np.repeat(np.arange(len(measured)), [len(x) for x in candidates])
     place = len(requested) + np.searchsorted(every, counts)
     curve = donated.curve
@@ -342,10 +350,18 @@ def _planned(
 
 
 def _begun(
-    series: Series, elsewhere: Elsewhere, requested: Array, every: Array
+    series: Series,
+    elsewhere: Elsewhere,
+    requested: Array,
+    every: Array,
+    cut_off: CutOffRuns | None,
 ) -> tuple[DonatedPlan, DonatedCurve]:
     """Forecast at what is asked and at every count that a run may have; begin the plan."""
-    donated = curve_with_donors(series, elsewhere, np.concatenate([requested, every]))
+    targets = np.concatenate([requested, every])
+    donated = curve_with_donors(series, elsewhere, targets)
+    if cut_off is not None:
+        given = curve_of(series, np.arange(len(series)), cut_off, elsewhere)
+        donated = replace(donated, curve=given.estimate(targets).curve)
     half_width, share = (
         donated.curve.half_width[:, : len(requested)],
         donated.share[:, : len(requested)],

@@ -26,6 +26,9 @@ from parcast.forecasting.next_runs.result import (
     costs_of,
     words_of_reach,
 )
+from parcast.forecasting.own_runs.call_paths import profile_of
+from parcast.forecasting.own_runs.cut_off import CutOffRuns, cut_off_runs
+from parcast.forecasting.series.curve import Curve, curve_of
 from parcast.forecasting.series.question import ForecastQuestion, counts_of, question_of
 from parcast.forecasting.series.verdict import WIDEST_USEFUL
 from parcast.forecasting.surface.method import coordinates_of
@@ -183,6 +186,7 @@ def plan_runs(
     programs, values, series = _programs(question)
     elsewhere = _elsewhere(question, series)
     wanted = WantedRuns(runs, cost, beyond)
+    bounds = _bounds(question, series)
     combinations = grid_of(values)
     planned: dict[int, list[PlannedRun]] = {}
     refused, with_donors = [], {}
@@ -201,7 +205,8 @@ def plan_runs(
         if has_donors:
             with_donors[i] = candidates[:, 0]
         else:
-            planned[i] += _planned(program, requested, combinations, candidates, wanted)
+            own = _given(series, i, bounds)
+            planned[i] += _planned(program, requested, combinations, candidates, wanted, given=own)
     if series is not None and elsewhere is not None and with_donors:
         rows = np.array(list(with_donors))
         lists = planned_with_donors(
@@ -210,6 +215,7 @@ def plan_runs(
             requested,
             list(with_donors.values()),
             wanted,
+            cut_off=None if bounds is None else bounds.take(rows),
         )
         planned |= dict(zip(with_donors, lists, strict=True))
     if len(refused) == len(programs):
@@ -246,6 +252,20 @@ def _programs(
     return programs, {}, series
 
 
+def _bounds(question: ForecastQuestion, series: Series | None) -> CutOffRuns | None:
+    """Find the runs that were ended, where forecasts use them."""
+    if series is None or profile_of(series) is not None:
+        return None
+    return cut_off_runs(question.measurements.cut_off, series)
+
+
+def _given(series: Series | None, row: int, bounds: CutOffRuns | None) -> Curve | None:
+    """Curve of a series with its runs that were ended; None of one without."""
+    if series is None or bounds is None or not bounds.runs[row].any():
+        return None
+    return curve_of(series, np.array([row]), bounds)
+
+
 def _elsewhere(question: ForecastQuestion, series: Series | None) -> Elsewhere | None:
     """Find the donors of every series, where there are any."""
     if question.donors is None:
@@ -266,23 +286,33 @@ def _planned(
     combinations: Array,
     candidates: Array,
     wanted: WantedRuns,
+    *,
+    given: Curve | None,
 ) -> Iterator[PlannedRun]:
-    """Plan one run after the other, each the best one for its cost."""
+    """Plan one run after the other, each the best one for its cost.
+
+    `given` is the series with runs that were ended, which exclude shorter times.
+    """
     if not len(candidates):
         return
     answered = answered_at(program, requested, combinations, candidates)
     every = every_combination(requested, combinations)
     kept = program.used
-    now = answered.half_width.ravel()
-    widest = np.argsort(-now, kind="stable")[:MOST_TARGETS]
+    log_time, now = answered.estimate.log_time, answered.estimate.doubts.half_width()
+    ends = log_time - now, log_time + now
     plan = plan_of(answered.estimate, program.axes[:, kept], every[:, kept])
+    if given is not None:
+        told = given.estimate(np.concatenate([every, candidates])[:, 0]).curve
+        log_time, ends = told.log_time[0], (told.ends[0][0], told.ends[1][0])
+        plan = _scaled(plan, (told.half_width[0] / now)[: len(every)])
+        now = told.half_width[0]
+    widest = np.argsort(-now[: len(every)], kind="stable")[:MOST_TARGETS]
     plan = _only(plan, widest)
     target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))
-    target_time = float(np.exp(answered.log_time.ravel()[widest[0]]))
+    target_time = float(np.exp(log_time[widest[0]]))
 
-    log_time = answered.estimate.log_time[len(every) :]
-    own = answered.estimate.doubts.half_width()[len(every) :]
-    time = np.exp(log_time)
+    log_time, own = log_time[len(every) :], now[len(every) :]
+    time, lower, upper = (np.exp(x[-len(candidates) :]) for x in (log_time, *ends))
     costs = costs_of(wanted.cost, candidates[:, 0], time)
     places = answered.estimate.coordinates.logs(candidates[:, kept])
     free = np.full(len(candidates), wanted.beyond) | (np.exp(2 * own) <= WIDEST_USEFUL)
@@ -300,8 +330,8 @@ def _planned(
             key=program.key,
             at=dict(zip(program.names, candidates[best].tolist(), strict=True)),
             time=float(time[best]),
-            lower=float(np.exp(log_time[best] - own[best])),
-            upper=float(np.exp(log_time[best] + own[best])),
+            lower=float(lower[best]),
+            upper=float(upper[best]),
             cost=float(costs[best]),
             target=target,
             target_time=target_time,
@@ -310,6 +340,12 @@ def _planned(
             because=_because(plan, following, [program.names[j] for j in kept]),
         )
         plan, before = following, after[best]
+
+
+def _scaled(plan: RunPlan, factor: Array) -> RunPlan:
+    """Multiply the half-width of each target of a plan."""
+    parts = {x.name: getattr(plan.doubts, x.name) * factor for x in fields(plan.doubts)}
+    return replace(plan, doubts=replace(plan.doubts, **parts))
 
 
 def _only(plan: RunPlan, targets: NDArray[np.intp]) -> RunPlan:

@@ -64,6 +64,21 @@ class DrawnLine:
     elsewhere: dict[str, Array]  # time if it goes on as on each other machine [s]
 
 
+def curve_of(
+    series: Series,
+    rows: NDArray[np.intp],
+    cut_off: CutOffRuns,
+    elsewhere: Elsewhere | None = None,
+) -> "Curve":
+    """Curve of some series with runs that were ended; their speedups are not asked for."""
+    return Curve(
+        series=series.take(rows),
+        elsewhere=elsewhere,
+        strong=np.ones(len(rows), dtype=bool),
+        cut_off=cut_off.take(rows),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Curve:
     """Some series as functions of the processors, by what they are forecast from."""

@@ -11,6 +11,7 @@ from parcast.forecasting.series.curve import Curve, CurveEstimate
 from parcast.forecasting.series.notes import SeriesNotes
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measure import Measure
+from parcast.timings.measurements import Measurements
 from parcast.words import counted, listed, whole
 
 MATTERS: Final = 0.02  # change of log time from which it is told [D]
@@ -53,6 +54,23 @@ def notes_with_cut_off(
                 warnings=(*said, *note.warnings),
             )
     return answer
+
+
+def notes_without_cut_off(
+    notes: Sequence[SeriesNotes], cut_off: Measurements | None, why: str
+) -> list[SeriesNotes]:
+    """Say that runs that were ended are left out of a forecast that cannot use them."""
+    if cut_off is None:
+        return list(notes)
+    is_one = len(cut_off) == 1
+    were = "run that was stopped is" if is_one else "runs that were stopped are"
+    warning = RankedWarning(
+        f"{len(cut_off)} {were} left out: {why} {'it does' if is_one else 'they do'} not exclude "
+        "shorter times. A forecast below the time of a stopped run is too short.",
+        kind="stopped runs left out",
+        rank=Rank.SERIOUS,
+    )
+    return [replace(x, warnings=(warning, *x.warnings)) for x in notes]
 
 
 def _warnings(

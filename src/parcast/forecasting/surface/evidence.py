@@ -20,6 +20,7 @@ from parcast.forecasting.own_runs.scaling import (
     size_of_runs,
     speedup_and_efficiency,
 )
+from parcast.forecasting.series.cut_off_notes import notes_without_cut_off
 from parcast.forecasting.series.notes import SeriesNotes
 from parcast.forecasting.series.question import ForecastQuestion
 from parcast.forecasting.series.verdict import does_not_scale
@@ -44,6 +45,7 @@ from parcast.forecasting.surface.runs import (
     why_refused,
 )
 from parcast.show.warning import RankedWarning
+from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series, label_of
 
 STEP = 2.0  # factor over which the slope of an axis is taken: the last doubling
@@ -102,6 +104,7 @@ class SurfaceEvidence:
     left_out: tuple[str, ...]  # axes that go along with p and were passed over
     reading: ScalingReading  # of all runs: strong or weak scaling
     refused: Mapping[str, str]  # label of each program that has no answer, and why
+    cut_off: Measurements | None = None  # runs that were ended, which it does not use
 
     curve = None  # no line is drawn through a surface
     law = LAW
@@ -176,8 +179,8 @@ class SurfaceEvidence:
         return table, notes
 
     def judged(self, _: Array, notes: list[SeriesNotes]) -> list[SeriesNotes]:
-        """Leave the notes as they are: verdicts on a surface stand among them."""
-        return notes
+        """Add that runs were left out; verdicts on a surface stand among the notes."""
+        return notes_without_cut_off(notes, self.cut_off, "over several axes")
 
     def observed(self) -> Array:
         """Median time measured at each count, NaN where none was: (rows, points) [s]."""
@@ -229,6 +232,7 @@ def surface_evidence(question: ForecastQuestion) -> SurfaceEvidence:
             measure=question.measurements.measure,
         ),
         refused=refused,
+        cut_off=known.cut_off,
     )
 
 
