@@ -452,7 +452,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     chosen: list[TimeColumn] = []
     outside: list[tuple[float, str]] = []
     for path, faults in runs.files():
-        records = _records(path, faults)
+        records = records_of(path, faults)
         column = chosen_column(records.columns, wanted, faults)
         chosen.append(column)
         profiles.append(records.profile(column))
@@ -476,7 +476,7 @@ FORMAT = Format(
 )
 
 
-def _records(path: Path, faults: Faults) -> Records:
+def records_of(path: Path, faults: Faults) -> Records:
     """Read a file in whichever form it is."""
     head = beginning(path)
     if not head:

@@ -87,6 +87,13 @@ class RegionTimes:
         sums = np.bincount(np.asarray(self._regions), weights=np.asarray(self._times))
         yield from zip(self._numbers, sums.tolist(), strict=True)
 
+    def on_ranks(self) -> tuple[list[Path], NDArray[np.float64]]:
+        """Give the regions, and the times of each on every rank, (regions, ranks) [s]."""
+        places, rank = np.unique(np.asarray(self._ranks), return_inverse=True)
+        times = np.zeros((len(self._numbers), len(places)))
+        np.add.at(times, (np.asarray(self._regions), rank), np.asarray(self._times))
+        return list(self._numbers), times
+
     def _by_rank(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Add up what is of one region and rank; the regions in order. [s]."""
         ranks = np.asarray(self._ranks)

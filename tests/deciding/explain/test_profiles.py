@@ -175,7 +175,7 @@ def test_its_command_prints_it_and_refuses_mixtures(parcast, runs, tmp_path):
     document = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     assert document["losses"][0]["region"] == "sum"
     mixed = parcast("explain", f"{runs}", "examples/nas_bt/times.csv")
-    assert (mixed.status, "must all be of parcast.region" in mixed.err) == (2, True)
+    assert (mixed.status, "must all be of parcast.region, all of TALP" in mixed.err) == (2, True)
     by = parcast("explain", f"{runs}", "--by", "n")
     assert (by.status, "--by requires TIMINGS" in by.err) == (2, True)
 
@@ -186,3 +186,40 @@ def test_a_damaged_talp_file_is_refused(tmp_path):
         parcast.explain([path])
     with pytest.raises(ParameterError):
         parcast.explain(path, scaling="both")
+
+
+def caliper(folder, times):
+    """Write exclusive times of call paths by rank as `format json-split` does."""
+    names = list(times)
+    ranks = len(times[names[0]])
+    rows = [[rank, times[name][rank], i] for rank in range(ranks) for i, name in enumerate(names)]
+    document = {
+        "data": rows,
+        "columns": ["mpi.rank", "time", "path"],
+        "column_metadata": [
+            {"is_value": True},
+            {"is_value": True, "attribute.alias": "time", "attribute.unit": "sec"},
+            {"is_value": False},
+        ],
+        "nodes": [{"label": name, "column": "path"} for name in names],
+        "mpi.world.size": f"{ranks}",
+    }
+    path = folder / f"caliper_{ranks}.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_caliper_profiles_of_ranks_have_the_same_efficiencies(tmp_path):
+    paths = [
+        caliper(tmp_path, {"solve": [64.0], "MPI_Allreduce": [1.0]}),
+        caliper(tmp_path, {"solve": [40.0, 30.0], "MPI_Allreduce": [10.0, 20.0]}),
+    ]
+    [told] = parcast.explain(paths).problems
+    assert told.values["parallel_efficiency"][:2] == pytest.approx([64 / 65, 0.7])
+    assert told.values["load_balance"][1] == pytest.approx(35 / 40)
+    assert told.values["computation_scalability"][1] == pytest.approx(64 / 70)
+    assert (told.losses[0].region, told.losses[0].share) == ("MPI_Allreduce", pytest.approx(0.3))
+    silent = parcast.explain(caliper(tmp_path, {"solve": [40.0, 30.0]})).problems[0]
+    assert np.isnan(silent.values["parallel_efficiency"][0])
+    assert "Not measured" in silent.unmeasured[0]
+    assert "nan" not in str(parcast.explain(tmp_path / "caliper_2.json"))

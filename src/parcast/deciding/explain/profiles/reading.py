@@ -1,13 +1,18 @@
-"""What profiles say of useful time: those of `parcast.region`, and of TALP.
+"""What profiles say of useful time: those of `parcast.region`, of TALP and of Caliper.
 
 A rank of a `parcast.region` profile is useful outside its regions of messages and files, so that
-messages in no region count as computing, which is said. TALP measures useful time itself.
+messages in no region count as computing, which is said. A rank of a Caliper profile is useful
+outside the functions of MPI. TALP measures useful time itself.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from parcast.deciding.explain.profiles.efficiencies import (
     RegionUse,
@@ -16,6 +21,8 @@ from parcast.deciding.explain.profiles.efficiencies import (
 from parcast.errors import ParameterError
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.files.numbers import is_number
+from parcast.importers.caliper import EXCLUSIVE, chosen_column, records_of
+from parcast.importers.call_profile import JOIN
 from parcast.importers.registry import recognised
 from parcast.importers.talp import IN_A_SECOND, TalpRegion, regions_of
 from parcast.timings.profile import LOOP_KINDS, SCHEMA, RunProfile
@@ -23,6 +30,8 @@ from parcast.timings.series import Key
 from parcast.units import shown
 
 NAN = float("nan")
+RANK = b"mpi.rank"  # in the head of a Caliper profile whose times are those of single ranks
+MESSAGES = re.compile("p?mpix?_", re.IGNORECASE)  # names of the functions of MPI
 WHOLE = ("Global", "MPI Execution", "MPI execution", "Application")  # regions of a whole run
 OF_RANKS = ("mpiCommunicationEfficiency", "communicationEfficiency")
 BALANCE = ("mpiLoadBalance", "loadBalance")
@@ -30,7 +39,10 @@ OF_MPI = ("mpiParallelEfficiency",)
 
 
 def kind_of_profile(path: AnyPath) -> str:
-    """Tell a profile of `parcast.region` or of TALP by how it begins; "" for anything else."""
+    """Tell what wrote a profile that has useful times of ranks; "" for anything else.
+
+    `region`, `talp`, or `caliper` where its times are those of single ranks.
+    """
     try:
         with open(path, "rb") as stream:
             head = stream.read(65536)
@@ -40,6 +52,8 @@ def kind_of_profile(path: AnyPath) -> str:
     if first.lstrip().startswith("{") and f'"{SCHEMA.rpartition("/")[0]}' in first:
         return "region"
     known = recognised(os.fspath(path))
+    if known is not None and known.name == "caliper" and RANK in head:
+        return "caliper"
     return "talp" if known is not None and known.name == "talp" else ""
 
 
@@ -59,12 +73,15 @@ def profiled(paths: AnyPath | Sequence[AnyPath]) -> tuple[list[ProfiledRuns], li
     if kinds == {"talp"}:
         uses = tuple(use for path in listed for use in _of_talp(path))
         return [ProfiledRuns(key={}, uses=uses, is_weak=is_weak_by_instructions(uses))], []
+    if kinds == {"caliper"}:
+        uses = tuple(use for path in listed for use in _of_caliper(path))
+        return [ProfiledRuns(key={}, uses=uses, is_weak=False)], []
     if kinds != {"region"}:
         others = [os.fspath(x) for x in listed if not kind_of_profile(x)]
         raise ParameterError(
             "profiles",
-            must="all be of parcast.region, or all of TALP",
-            got=shown(", ".join(others)) or "both",
+            must="all be of parcast.region, all of TALP, or all of Caliper with ranks",
+            got=shown(", ".join(others)) or "several of these",
             hint="Explain them apart.",
         )
     from parcast.timings.read_profiles import read_profiles
@@ -128,6 +145,39 @@ def _of_run(run: RunProfile) -> Iterator[RegionUse]:
             busiest=most if is_useful else 0.0,
             lost=p * most - total if is_useful else total,
             why="imbalance" if is_useful else "files" if kind in ("read", "write") else "messages",
+        )
+
+
+def _of_caliper(path: AnyPath) -> Iterator[RegionUse]:
+    """What the ranks of a run did by its call paths, of which those of MPI are not useful."""
+    faults = Faults(os.fspath(path))
+    records = records_of(Path(os.fspath(path)), faults)
+    profile = records.profile(chosen_column(records.columns, EXCLUSIVE, faults))
+    paths, times = profile.times.on_ranks()
+    is_message = np.array([MESSAGES.match(x[-1]) is not None for x in paths])
+    ranks = times.shape[1]
+    p = profile.p or ranks
+    if ranks < p:
+        faults.refuse(f"must have times of all {p} ranks, got {ranks}. Profile the run again.")
+    elapsed = float(times.sum(axis=0).max())
+    useful = times[~is_message].sum(axis=0) if is_message.any() or p == 1 else np.full(1, NAN)
+    yield RegionUse(
+        region="",
+        p=p,
+        elapsed=elapsed,
+        useful=float(useful.mean()),
+        busiest=float(useful.max()),
+    )
+    for name, own, sends in zip(paths, times, is_message.tolist(), strict=True):
+        most, total = float(own.max()), float(own.sum())
+        yield RegionUse(
+            region=JOIN.join(name),
+            p=p,
+            elapsed=most,
+            useful=0.0 if sends else total / p,
+            busiest=0.0 if sends else most,
+            lost=total if sends else p * most - total,
+            why="messages" if sends else "imbalance",
         )
 
 

@@ -67,7 +67,8 @@ def title_of(x: ProblemExplained) -> str:
         if np.isfinite(x.values[key][last])
     }
     least = min(factors, key=factors.__getitem__, default="")
-    text = f"{name}p = {whole(float(x.p[last]))}: parallel efficiency {100 * value:.0f} %"
+    known = f"{100 * value:.0f} %" if np.isfinite(value) else "not measured"
+    text = f"{name}p = {whole(float(x.p[last]))}: parallel efficiency {known}"
     if least and factors[least] < 0.995:
         text += f"; lowest is {ROWS[least].strip()}, {100 * factors[least]:.0f} %"
     if x.losses and x.losses[0].share >= 0.005:
