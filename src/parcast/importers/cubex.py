@@ -207,27 +207,35 @@ def read(runs: Runs, metric: str | None) -> Imported:
     wanted, mean = split_mean(metric)
     notes: list[str] = []
     for path, faults in runs.files():
-        _refuse_foreign(path, faults)
-        pycubexr = library("pycubexr", faults, extra="cubex", otherwise=WITHOUT)
-        with (
-            reading_with("pycubexr", "a profile", faults, CUT_OFF),
-            opened(path) as (_, stream),
-        ):
-            archive = Archive(stream, faults)
-            with pycubexr.CubexParser(str(path)) as cube:
-                chosen = _chosen(cube, wanted, faults)
-                nodes = _nodes(cube, faults)
-                times = _times(cube, archive, chosen, nodes, is_inclusive=wanted != EXCLUSIVE)
-                point, note = _point(path, cube)
+        times, point, note = times_of(path, faults, wanted)
         notes += [note] if note not in notes else []
-        scale = UNITS[chosen.units or ""]
         for callpath, by_place in times.items():
-            time = float(by_place.mean() if mean else by_place.max()) * scale
+            time = float(by_place.mean() if mean else by_place.max())
             runs.add(point, [time], faults, metric="time_s", callpath=callpath, field=callpath)
     kind = EXCLUSIVE if wanted == EXCLUSIVE else INCLUSIVE
     who = "the mean of the locations" if mean else "the slowest process or thread"
     notes.append(f"The time is {kind}, of {who}.")
     return runs.imported(notes=notes)
+
+
+def times_of(
+    path: Path, faults: Faults, wanted: str | None
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, float], str]:
+    """Give the times of each call path on all CPU threads [s], the parameters, and a note."""
+    _refuse_foreign(path, faults)
+    pycubexr = library("pycubexr", faults, extra="cubex", otherwise=WITHOUT)
+    with (
+        reading_with("pycubexr", "a profile", faults, CUT_OFF),
+        opened(path) as (_, stream),
+    ):
+        archive = Archive(stream, faults)
+        with pycubexr.CubexParser(str(path)) as cube:
+            chosen = _chosen(cube, wanted, faults)
+            nodes = _nodes(cube, faults)
+            times = _times(cube, archive, chosen, nodes, is_inclusive=wanted != EXCLUSIVE)
+            point, note = _point(path, cube)
+    scale = UNITS[chosen.units or ""]
+    return {name: values * scale for name, values in times.items()}, point, note
 
 
 FORMAT = Format(

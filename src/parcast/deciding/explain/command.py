@@ -56,7 +56,7 @@ from which processor count on.
 From TIMINGS: how much of the time is shared, constant and growing work, at the largest measured
 count and at those of -p; the serial fraction by count; the run that would tell most.
 
-From PROFILE, of `parcast.region`, TALP or Caliper: the POP efficiencies at each count and
+From PROFILE, of `parcast.region`, TALP, Score-P or Caliper: POP efficiencies at each count and
 forecast to those of -p, and which region loses most.
 
 Each number has its 90 % interval. PROGRAM and MACHINE are TOML files, TIMINGS is a table as in

@@ -42,7 +42,7 @@ def explain(
     what : Program, Measurements, table, path or sequence of path
         With `machine` the program, or the path of its TOML file; without it measured times, as
         for `parcast.forecast`, or one or several paths of profiles: what `parcast.region` wrote,
-        TALP JSON files, or Caliper profiles with the times of each rank.
+        TALP JSON files, Score-P profiles, or those of Caliper with times of each rank.
     machine : Machine or path, optional
         The machine that a program is explained on.
     p : int or array_like of one dimension, optional

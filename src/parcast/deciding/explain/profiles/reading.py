@@ -1,8 +1,8 @@
-"""What profiles say of useful time: those of `parcast.region`, of TALP and of Caliper.
+"""What profiles say of useful time: those of `parcast.region`, of TALP, Caliper and Score-P.
 
 A rank of a `parcast.region` profile is useful outside its regions of messages and files, so that
-messages in no region count as computing, which is said. A rank of a Caliper profile is useful
-outside the functions of MPI. TALP measures useful time itself.
+messages in no region count as computing, which is said. A rank of a Caliper or Score-P profile is
+useful outside the functions of MPI. TALP measures useful time itself.
 """
 
 import os
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from parcast.aliases import Array
 from parcast.deciding.explain.profiles.efficiencies import (
     RegionUse,
     is_weak_by_instructions,
@@ -23,6 +24,7 @@ from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.files.numbers import is_number
 from parcast.importers.caliper import EXCLUSIVE, chosen_column, records_of
 from parcast.importers.call_profile import JOIN
+from parcast.importers.cubex import times_of
 from parcast.importers.registry import recognised
 from parcast.importers.talp import IN_A_SECOND, TalpRegion, regions_of
 from parcast.timings.profile import LOOP_KINDS, SCHEMA, RunProfile
@@ -41,7 +43,7 @@ OF_MPI = ("mpiParallelEfficiency",)
 def kind_of_profile(path: AnyPath) -> str:
     """Tell what wrote a profile that has useful times of ranks; "" for anything else.
 
-    `region`, `talp`, or `caliper` where its times are those of single ranks.
+    `region`, `talp`, `cubex`, or `caliper` where its times are those of single ranks.
     """
     try:
         with open(path, "rb") as stream:
@@ -52,9 +54,10 @@ def kind_of_profile(path: AnyPath) -> str:
     if first.lstrip().startswith("{") and f'"{SCHEMA.rpartition("/")[0]}' in first:
         return "region"
     known = recognised(os.fspath(path))
-    if known is not None and known.name == "caliper" and RANK in head:
-        return "caliper"
-    return "talp" if known is not None and known.name == "talp" else ""
+    name = "" if known is None else known.name
+    if name == "caliper":
+        return name if RANK in head else ""
+    return name if name in {"talp", "cubex"} else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,14 +76,15 @@ def profiled(paths: AnyPath | Sequence[AnyPath]) -> tuple[list[ProfiledRuns], li
     if kinds == {"talp"}:
         uses = tuple(use for path in listed for use in _of_talp(path))
         return [ProfiledRuns(key={}, uses=uses, is_weak=is_weak_by_instructions(uses))], []
-    if kinds == {"caliper"}:
-        uses = tuple(use for path in listed for use in _of_caliper(path))
+    if kinds in ({"caliper"}, {"cubex"}):
+        of_one = _of_caliper if kinds == {"caliper"} else _of_cubex
+        uses = tuple(use for path in listed for use in of_one(path))
         return [ProfiledRuns(key={}, uses=uses, is_weak=False)], []
     if kinds != {"region"}:
         others = [os.fspath(x) for x in listed if not kind_of_profile(x)]
         raise ParameterError(
             "profiles",
-            must="all be of parcast.region, all of TALP, or all of Caliper with ranks",
+            must="all be of parcast.region, all of TALP, of Score-P, or of Caliper with ranks",
             got=shown(", ".join(others)) or "several of these",
             hint="Explain them apart.",
         )
@@ -154,11 +158,24 @@ def _of_caliper(path: AnyPath) -> Iterator[RegionUse]:
     records = records_of(Path(os.fspath(path)), faults)
     profile = records.profile(chosen_column(records.columns, EXCLUSIVE, faults))
     paths, times = profile.times.on_ranks()
-    is_message = np.array([MESSAGES.match(x[-1]) is not None for x in paths])
     ranks = times.shape[1]
     p = profile.p or ranks
     if ranks < p:
         faults.refuse(f"must have times of all {p} ranks, got {ranks}. Profile the run again.")
+    yield from _of_calls([JOIN.join(x) for x in paths], times, p)
+
+
+def _of_cubex(path: AnyPath) -> Iterator[RegionUse]:
+    """What the processes and threads of a run did by its call paths; each counts in p."""
+    faults = Faults(os.fspath(path))
+    times, _, _ = times_of(Path(os.fspath(path)), faults, EXCLUSIVE)
+    every = np.stack(list(times.values()))
+    yield from _of_calls(list(times), np.maximum(every, 0.0), every.shape[1])
+
+
+def _of_calls(paths: Sequence[str], times: Array, p: int) -> Iterator[RegionUse]:
+    """What ranks did by exclusive times of call paths, (paths, ranks) [s]."""
+    is_message = np.array([MESSAGES.match(x.rpartition(JOIN)[2]) is not None for x in paths])
     elapsed = float(times.sum(axis=0).max())
     useful = times[~is_message].sum(axis=0) if is_message.any() or p == 1 else np.full(1, NAN)
     yield RegionUse(
@@ -171,7 +188,7 @@ def _of_caliper(path: AnyPath) -> Iterator[RegionUse]:
     for name, own, sends in zip(paths, times, is_message.tolist(), strict=True):
         most, total = float(own.max()), float(own.sum())
         yield RegionUse(
-            region=JOIN.join(name),
+            region=name,
             p=p,
             elapsed=most,
             useful=0.0 if sends else total / p,
