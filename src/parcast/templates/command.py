@@ -67,7 +67,7 @@ Examples:
 
 def writing(default: str) -> Option[Any]:
     """Options on the file that is written."""
-    what = f'File to write. By default {default}; "-" is standard output.'
+    what = 'File to write; "-" is standard output.'
     return together(
         option("-o --output output", A_FILE, what, default=default, metavar="PATH"),
         flag("--force", "Replace the file if there is one."),
