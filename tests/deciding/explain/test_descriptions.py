@@ -164,3 +164,16 @@ def test_the_grain_and_compactness_of_a_law_and_the_used_rate_are_told():
     square = parcast.explain("examples/laws/square_sort.toml", machine, p=8, n=1e4)
     assert not square.phases[0].is_compact
     assert "of all processors is used" not in str(square)
+
+
+def test_a_law_that_counts_every_request_is_not_asked_for_counts_without_end():
+    told = parcast.explain("examples/arrays/program.toml", BTIO[1], p=12)
+    kinds = {x.of: x.kind for x in told.extremes}
+    assert kinds["p"] == kinds["d"] == "its law counts every request"
+    assert told.upgrades[0].saved.value > 0
+
+
+def test_changes_with_which_a_law_has_no_answer_are_left_out():
+    pipeline = "examples/pipeline"
+    told = parcast.explain(f"{pipeline}/published.toml", f"{pipeline}/machine.toml", p=16, n=1000)
+    assert told.upgrades[0].saved.value > 0

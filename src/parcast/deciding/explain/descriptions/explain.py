@@ -260,23 +260,24 @@ def _resources(run: DescribedRun, along: AlongCounts) -> tuple[ResourceUse, ...]
 def _upgrades(run: DescribedRun, names: Sequence[str], *, has_disks: bool) -> tuple[Upgrade, ...]:
     """What saves most at the largest count, alone and in pairs."""
     single = changes_of(run.program, run.machine, names, has_disks=has_disks)
-    single = [x for x in single if _has_answer(run, x)]
+    single = _answered(run, single)
     if not single:
         return ()
     saved = [x.saved.value for x in _saving(run, single)]
-    every = [*single, *pairs_of(single, saved)]
-    every = [x for x in every if len(x.names) == 1 or _has_answer(run, x)]
+    every = [*single, *_answered(run, list(pairs_of(single, saved)))]
     return tuple(sorted(_saving(run, every), key=lambda x: (x.pair, -x.saved.value)))
 
 
-def _has_answer(run: DescribedRun, change: Change) -> bool:
-    """Whether the law has an answer with a change: not each has one for twice as many."""
-    if not {"p", "d"} & set(change.names):
-        return True
+def _answered(run: DescribedRun, changes: Sequence[Change]) -> list[Change]:
+    """Keep the changes with which the law has an answer, as not each has one for twice as many."""
     try:
-        return bool(np.all(np.isfinite(_changed(run, [change], use_sets=False))))
+        if changes and np.all(np.isfinite(_changed(run, changes, use_sets=True))):
+            return list(changes)
     except ParameterError:
-        return False
+        pass
+    if len(changes) <= 1:
+        return []
+    return [x for change in changes for x in _answered(run, [change])]
 
 
 def _changed(run: DescribedRun, changes: Sequence[Change], *, use_sets: bool) -> Array:
@@ -366,10 +367,11 @@ def _bounds(
     run: DescribedRun, effects: Mapping[str, float], use: Mapping[str, float]
 ) -> list[Extreme]:
     """Times with each resource infinitely fast: the most that any upgrade of it saves."""
-    found = freed(run.program, run.machine, effects, use)
-    if not found:
+    every = freed(run.program, run.machine, effects, use)
+    with np.errstate(all="ignore"):
+        changes = _answered(run, list(every.values()))
+    if not changes:
         return []
-    changes = list(found.values())
     with np.errstate(all="ignore"):
         after = _changed(run, changes, use_sets=False)[0]
         many = _changed(run, changes, use_sets=True)
@@ -377,6 +379,6 @@ def _bounds(
     half = np.broadcast_to(run.half_width(run.last), (1,))
     ends = widened(after, np.minimum(low, after), np.maximum(high, after), half)
     return [
-        Extreme(of=name, kind="bound", time=time)
-        for name, time in zip(found, estimates(after, *ends), strict=True)
+        Extreme(of=change.what[0], kind="bound", time=time)
+        for change, time in zip(changes, estimates(after, *ends), strict=True)
     ]

@@ -311,7 +311,7 @@ def extreme_in_words(x: Extreme) -> str:
         return f"{what} without end: the time grows"
     if x.kind == "falls":
         return f"{what} without end: the time falls towards 0"
-    return f"{what} without end: none, as {x.kind}"
+    return f"{what} without end: not known, as {x.kind}"
 
 
 def _time(x: IntervalEstimate) -> str:
