@@ -154,6 +154,8 @@ def _note(name: str, text: str) -> None:
     warn_reader(shown(name), [f"{text}. Its numbers are those that were written."])
 
 
-def _refused(name: str, message: str, hint: str = "Give what save or -o wrote.") -> FileProblems:
+def _refused(
+    name: str, message: str, hint: str = "Give what parcast wrote as JSON."
+) -> FileProblems:
     """Say what is wrong with a file."""
     return FileProblems(name, [Problem(message=f"{message}.", hint=hint)])

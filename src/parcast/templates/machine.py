@@ -192,7 +192,7 @@ def slurm_machine(partition: str | None = None) -> KnownMachine:
     if not there:
         raise RunFailed(
             f"All {len(here)} nodes of the partition {shown(of)} are down or drained, so that "
-            "nothing is known of what it has. Name another with --partition."
+            "nothing is known of what it has. Name another partition."
         )
     cores = sum(x.cores for x in there)
     kinds = Counter(x.kind for x in there)

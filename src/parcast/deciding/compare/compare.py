@@ -15,7 +15,7 @@ from parcast.deciding.compare.noise import exceeded, noise_of, quantile, togethe
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
 from parcast.deciding.compare.sides import Version, VersionTimes, matched, version_of
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.words import counted, listed, whole
 
@@ -153,7 +153,8 @@ def _of_times(base: VersionTimes, new: VersionTimes) -> tuple[Ratios, Array, Arr
             for name, side in (("the base", base), ("the new version", new))
         ]
         raise FitFailed(
-            f"No count is in both: {'; '.join(have)}. Give the same counts, or -p and runs.",
+            f"No count is in both: {'; '.join(have)}. Give the same counts, or runs "
+            f"and {Argument('p')}.",
             outcome="Nothing to compare.",
         )
     error = np.hypot(old.error, other.error)

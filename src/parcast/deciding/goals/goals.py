@@ -26,7 +26,7 @@ UNITS: Final = {
     CORE_HOURS: ("core-h", "core-hour", "core-hours", "corehours", "cpu-h", "cpu-hours", "coreh"),
     NODE_HOURS: ("node-h", "node-hour", "node-hours", "nodehours", "nodeh"),
 }
-NUMBER: Final = re.compile(r"\s*([\d.,]+(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+NUMBER: Final = re.compile(r"([\d.,]++(?:[eE][+-]?\d++)?)(.*)", re.DOTALL)
 EXAMPLE: Final = 'Write "5000 core-h", "200 node-h" or "500 EUR".'
 
 
@@ -121,7 +121,7 @@ def cost_limit(value: float | str) -> CostLimit:
     >>> cost_limit("5,000 core-h"), cost_limit("500 EUR").unit, cost_limit(200).unit
     (CostLimit(amount=5000.0, unit='core-hours'), 'EUR', '')
     """
-    match = NUMBER.fullmatch(value) if isinstance(value, str) else None
+    match = NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     text = value if match is None else match[1].replace(",", "")
     try:
         amount = float(text)
@@ -131,7 +131,7 @@ def cost_limit(value: float | str) -> CostLimit:
         raise ParameterError(
             "budget", must="be a number above 0", got=f"{shown(repr(value))}", hint=EXAMPLE
         )
-    unit = "" if match is None else match[2]
+    unit = "" if match is None else match[2].strip()
     if re.search(r"\d", unit):
         raise ParameterError(
             "budget", must="have a unit after its number", got=shown(repr(value)), hint=EXAMPLE

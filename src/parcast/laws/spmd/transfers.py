@@ -23,7 +23,7 @@ ALL = np.ones(())
 
 
 class NodeRoute(NamedTuple):
-    """Bytes that travel alike."""
+    """Bytes that take the same way."""
 
     share: Array  # of all bytes [1]
     rate: Array  # [B/s]

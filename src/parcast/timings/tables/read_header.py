@@ -75,8 +75,8 @@ def read_header(
         note_missing_p(header)
     if options.p and "p" in titles:
         faults.add(
-            f"must not be a column, as p = {options.p} holds for all rows. Leave that out: "
-            "--along, or a count in the name of a file.",
+            f"must not be a column, as p = {options.p} holds for all rows. Leave out what "
+            "gives it, or the column.",
             line=header.line,
             field="p",
         )
