@@ -20,6 +20,7 @@ from parcast.benchmarking.records import (
 from parcast.errors import RunFailed
 from parcast.mpi.find import find_mpi
 from parcast.mpi.launcher import run_ranks
+from parcast.trials.tree_memory import Descendants
 
 PATIENCE = 60.0
 
@@ -107,13 +108,12 @@ def test_hosts_of_one_rank_have_no_pairs(monkeypatch):
 def test_memory_is_shared_with_triads_on_other_cores(tmp_path, monkeypatch):
     monkeypatch.setattr(processor, "LEAST_SHARED", 1 << 16)
     plan = BenchmarkPlan(sizes=(0,), budget=0.0, fewest=2, most=2)
-    record = BenchmarkRecorder(tmp_path / "r.jsonl")
+    record, children = BenchmarkRecorder(tmp_path / "r.jsonl"), Descendants().now()
     processor.measure_shared_memory(record, plan, 0, sorted(os.sched_getaffinity(0))[:1] * 2)
     [(cell, times)] = read_launch(tmp_path / "r.jsonl").times.items()
     assert cell == ("shared_triad", 1, 3 * 40 * (1 << 13))
     assert len(times) == 2
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert Descendants().now() == children
 
 
 def test_the_largest_cache_is_what_the_system_tells(tmp_path, monkeypatch):

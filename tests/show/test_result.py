@@ -26,6 +26,7 @@ from parcast.arrays.trials.request import ArrayRequest
 from parcast.characterisation.characterise import characterise
 from parcast.deciding.check.check import check
 from parcast.deciding.compare.compare import compare
+from parcast.deciding.explain.explain import explain
 from parcast.deciding.goals.plan import plan
 from parcast.deciding.proposal.propose import plan_proposal
 from parcast.descriptions.machine import Machine
@@ -130,6 +131,7 @@ RESULTS = {
     "CountedProjection": lambda: project_counts(
         COUNTED, MACHINE, [1], known={"p": [1], "time": [8.0]}
     ),
+    "DescriptionsExplained": lambda: explain(PROGRAM, MACHINE, p=2),
     "FeaturesResult": lambda: extract_features(DOCUMENTS),
     "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.0, 5.0, 3.0]), MACHINE),
     "Forecast": lambda: forecast(RUNS, [8, 16]),
@@ -145,6 +147,7 @@ RESULTS = {
     "PipelineSchedule": lambda: explain_pipeline(4),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
     "Projection": lambda: project(OF_REGIONS, MACHINE, [1, 2], base=MACHINE, known=ALONE),
+    "ProfilesExplained": lambda: explain([STUDY]),
     "Proposal": lambda: plan_proposal({"p": [1, 2, 4], "time": [8, 5, 3]}),
     "RegressionCheck": lambda: check(RUNS, against=RUNS),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
@@ -155,6 +158,7 @@ RESULTS = {
     "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
     "SortedFile": sorted_file,
     "Timeline": lambda: timeline_of(read_trace(TRACED)),
+    "TimingsExplained": lambda: explain({"p": [1, 2, 4], "time": [8, 5, 3]}),
     "TrafficCheck": lambda: check_traffic(read_trace(TRACED)),
     "Validation": lambda: validate("sort", launcher=FakeRanks(), seed=1),
     "Verification": verified,

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.forecasting.forecast import forecast
 from parcast.importers.registry import FORMATS, format_named
 from parcast.testing.importers import check_importer
 from tests.conftest import ROOT
@@ -25,6 +26,7 @@ EXAMPLES = {  # of each format
     "ior": ["ior.csv", "ior_older.json", "ior_older.txt"],
     "lammps": ["lammps.np2.log"],
     "osu": ["osu_full.n4.txt", "osu_older.txt"],
+    "parcast": ["forecast.json"],
     "parquet": ["t.parquet", "t.feather"],
     "pyperf": ["pyperf.json"],
     "pytest-benchmark": ["pytest_benchmark.json"],
@@ -42,10 +44,12 @@ SHEET = "stopwatch\n1 ranks: 100.2 99.8\n2 ranks: 52.1\n"
 
 
 def example(name, folder):
-    """Give an example; of tables and of `time -v` one that is written now."""
+    """Give an example; of tables, forecasts and `time -v` one that is written now."""
     path = folder / name
     if name == "time.txt":
         path.write_text(TIMED)
+    elif name == "forecast.json":
+        forecast({"p": [1, 2, 4], "time": [8.0, 4.5, 3.0]}, [8]).save(path)
     elif name.startswith("t."):
         arrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
         from pyarrow import feather, parquet
