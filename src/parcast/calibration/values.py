@@ -208,9 +208,7 @@ def _half_size(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
 
 def _highest_rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the highest rate of all messages that are sent in a time. [B/s]."""
-    messages = {"link": 1, "stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[
-        bench
-    ]
+    messages = {"stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[bench]
     times = {size: launch.times[bench, ranks, size] for size in launch.sizes(bench, ranks)}
     return max((messages * size / median(x) for size, x in times.items()), default=None)
 
@@ -229,7 +227,7 @@ VALUES: Final = (
     Value("network.bandwidth", "rate", "network", "far_pingpong", _line_rate),
     Value("network.half_size", "size", "network", "far_pingpong", _half_size),
     Value("node.message_bandwidth", "rate", "network", "near_pingpong", _line_rate),
-    Value("node.network_bandwidth", "rate", "network", "link", _highest_rate),
+    Value("node.network_bandwidth", "rate", "network", "link", _line_rate),
     Value("network.one_directional", "rate", "network", "stream", _highest_rate),
     Value("network.bidirectional", "rate", "network", "bidirectional", _highest_rate),
     Value("timer.mpi_call", "time", "network", "bidirectional", _call_cost),
@@ -251,7 +249,7 @@ METHODS: Final = {
     "compute.memory_bandwidth": "STREAM triad on data larger than the cache, "
     "NumPy in two passes, 40 B per element, thread time",
     "node.message_bandwidth": "r_inf of a ping-pong of two ranks of a host; {}",
-    "node.network_bandwidth": "highest rate of streams from all ranks of a host to another",
+    "node.network_bandwidth": "r_inf of streams from all ranks of a host to another",
     "node.memory_bandwidth": "STREAM triad on all cores at once, by one of them, thread time",
     "timer.cost": "one call of the clock that times are measured with",
     "timer.resolution": "smallest step of that clock",
