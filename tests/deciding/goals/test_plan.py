@@ -7,6 +7,7 @@ import pytest
 
 import parcast as pc
 from parcast.deciding.goals.configurations import front_of
+from parcast.deciding.goals.goals import cost_limit
 from parcast.deciding.goals.needed import least_factor
 from parcast.deciding.goals.usable_counts import rule_of
 from parcast.errors import FitFailed, ParameterError
@@ -116,6 +117,39 @@ def test_what_a_budget_counts():
         pc.plan(RUNS, budget="5 node-h")
     with pytest.raises(ParameterError, match=r"cores_per_node must agree .* 48, got 36"):
         pc.plan(PROGRAM, MACHINE, within="1 h", cores_per_node=36)
+
+
+@pytest.mark.parametrize("bad", ["0,05 EUR", "1,5", "5,00", "0,050 EUR", "1.000,5 EUR"])
+def test_a_decimal_comma_is_no_group_of_thousands(bad):
+    with pytest.raises(ParameterError, match="budget must have commas between groups of three"):
+        pc.plan(RUNS, budget=bad)
+    assert cost_limit("1,005,000.5 EUR").amount == 1005000.5
+
+
+def test_where_p_counts_nodes_a_machine_has_so_many_nodes():
+    machine = pc.Machine(name="A", processors=480)
+    runs = RUNS.with_columns(machine="A")
+    told = pc.plan(runs, [machine], p_is="nodes", cores_per_node=48, within="10 h", beyond=True)
+    assert told.weighed.table.cores.max() == 480
+    with pytest.raises(FitFailed, match="has 2 nodes, fewer"):
+        pc.plan(runs.select(p=[4, 8, 16]), [machine], p_is="nodes", cores_per_node=240)
+    with pytest.raises(ParameterError, match="p_is must be cores for a described program"):
+        pc.plan(PROGRAM, MACHINE, p_is="nodes")
+
+
+def test_only_the_budget_takes_a_price_at_its_upper_end():
+    def told(price, budget):
+        machine = pc.Machine(name="A", price={"processor_hour": price, "currency": "EUR"})
+        return pc.plan(RUNS.with_columns(machine="A"), [machine], p=[8], budget=budget)
+
+    sure, unsure = told("0.5", "10 EUR"), told("0.5 +- 20%", "12 EUR")
+    assert unsure.weighed.table.cost == pytest.approx(sure.weighed.table.cost)
+    assert unsure.weighed.limit("budget") == pytest.approx(sure.weighed.limit("budget"))
+
+
+def test_a_largest_count_below_those_measured_is_named():
+    with pytest.raises(FitFailed, match="upto = 2 is below the smallest count, 4"):
+        pc.plan(RUNS.select(p=[4, 8, 16]), upto=2)
 
 
 @pytest.mark.parametrize("bad", ["", "EUR", "-5", "0", "nan", "5 6", "inf", True])

@@ -39,6 +39,7 @@ class ConfigurationTable:
     upper: Array  # of the 90 % interval [s]
     efficiency: Array  # [1]
     rate: Array  # cost of an hour, in `unit`
+    dearest: Array  # factor by which a price may be higher, at which budgets hold [1]
     is_told: NDArray[np.bool_]  # whether there is a forecast
     known: NDArray[np.bool_]  # whether the program was run there
     out_of_memory: Array  # probability of running out; 0 where memory is not asked for [1]
@@ -102,7 +103,7 @@ class Weighed:
         if goal == "within" and goals.within is not None:
             value = goals.within
         if goal == "budget" and goals.budget is not None:
-            value = goals.budget.amount / table.rate * HOUR
+            value = goals.budget.amount / (table.rate * table.dearest) * HOUR
         if goal == "efficiency" and goals.efficiency is not None:
             value = table.time * table.efficiency / goals.efficiency
         return np.asarray(value * (1 + HAIR) + np.zeros(len(table)))

@@ -49,6 +49,13 @@ def configurations_of_program(
             got="a program",
             hint="Descriptions say nothing of the memory of a node. Leave it out.",
         )
+    if asked.p_is == "nodes":
+        raise ParameterError(
+            "p_is",
+            must="be cores for a described program",
+            got="nodes",
+            hint="p is the number of processors in its law. Leave it out.",
+        )
     size = node_size(asked.p_is, asked.cores_per_node, machine)
     most = float(machine.processors or np.inf)
     p = counts_for(asked, size, 1.0, most, most)

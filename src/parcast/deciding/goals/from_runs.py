@@ -41,6 +41,8 @@ class PlanAsked:
 def counts_for(asked: PlanAsked, size: NodeSize, first: float, last: float, most: float) -> Array:
     """Counts to choose from on a machine of `most` processors: likely ones from first to last."""
     last = min(last if asked.upto is None else asked.upto, most)
+    if asked.p is None and asked.upto is not None and asked.upto < min(first, most):
+        raise FitFailed(f"upto = {whole(asked.upto)} is below the smallest count, {whole(first)}.")
     if asked.p is not None:
         counts = asked.p[asked.p <= most]
         counts = counts if asked.rule is None else counts[asked.rule.holds(counts)]
@@ -52,10 +54,12 @@ def counts_for(asked: PlanAsked, size: NodeSize, first: float, last: float, most
         counts = _likely(size, first, last)
     if counts.size:
         return counts
+    is_of_nodes = size.p_is == "nodes" and size.cores_per_node is not None
+    has = f"It has {whole(most)} {'nodes' if is_of_nodes else 'processors'}"
     if asked.p is None and asked.rule is None:
-        raise FitFailed(f"It has {whole(most)} processors, fewer than p = {whole(first)}.")
+        raise FitFailed(f"{has}, fewer than p = {whole(first)}.")
     if asked.rule is None or (asked.p is not None and asked.p.min() > most):
-        raise FitFailed(f"It has {whole(most)} processors, fewer than any count of p.")
+        raise FitFailed(f"{has}, fewer than any count of p.")
     among = "one of p" if asked.p is not None else f"one from {whole(first)} to {whole(last)}"
     raise ParameterError(
         "counts", must=f"allow {among}", got=asked.rule.text, hint="Give other counts."
@@ -101,13 +105,18 @@ def cost_unit(goals: Goals, machines: Sequence[Machine], p_is: PKind, per_node: 
 
 
 def rates(machine: Machine, size: NodeSize, p: Array, unit: str) -> Array:
-    """Cost of an hour at each count. [unit]."""
+    """Cost of an hour at each count, at the expected price. [unit]."""
     if unit in (CORE_HOURS, NODE_HOURS):
         return size.charged(p, unit)
-    amount = machine.price.amount
-    dear = 1.0 + (amount.spread if amount is not None else 0.0)  # budgets hold at its upper end
     cores = size.charged(p, CORE_HOURS)
-    return machine.cost(np.full(len(p), 3600.0), {"p": cores}) * dear
+    return machine.cost(np.full(len(p), 3600.0), {"p": cores})
+
+
+def dearest(machine: Machine, unit: str) -> float:
+    """How much higher than expected the price may be: budgets hold at its upper end. [1]."""
+    amount = machine.price.amount
+    in_money = unit not in (CORE_HOURS, NODE_HOURS) and amount is not None
+    return 1.0 + (amount.spread if in_money and amount is not None else 0.0)
 
 
 def table_of(
@@ -132,6 +141,7 @@ def table_of(
         upper=upper,
         efficiency=efficiency,
         rate=rates(machine, size, p, asked.unit),
+        dearest=np.full(len(p), dearest(machine, asked.unit)),
         unit=asked.unit,
         **given | known,
     )
@@ -149,7 +159,7 @@ def configurations_of_runs(
     """Forecast the runs on one machine at the counts to choose from, as `given`."""
     size = node_size(asked.p_is, asked.cores_per_node, machine)
     first, last = float(here.p.min()), float(here.p.max())
-    most = float(machine.processors or np.inf)
+    most = size.most(machine)
     p = counts_for(asked, size, first, REACH_OF_KNEE * last, most)
     told = forecast(here, p, scaling=reading.scaling, **given)
     missing = [x for note in told.notes for x in note.no_forecast]

@@ -27,6 +27,7 @@ UNITS: Final = {
     NODE_HOURS: ("node-h", "node-hour", "node-hours", "nodehours", "nodeh"),
 }
 NUMBER: Final = re.compile(r"([\d.,]++(?:[eE][+-]?\d++)?)(.*)", re.DOTALL)
+THOUSANDS: Final = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?([eE].*)?")  # the only commas
 EXAMPLE: Final = 'Write "5000 core-h", "200 node-h" or "500 EUR".'
 
 
@@ -122,6 +123,13 @@ def cost_limit(value: float | str) -> CostLimit:
     (CostLimit(amount=5000.0, unit='core-hours'), 'EUR', '')
     """
     match = NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is not None and "," in match[1] and THOUSANDS.fullmatch(match[1]) is None:
+        raise ParameterError(
+            "budget",
+            must="have commas between groups of three digits only, as in 5,000 core-h",
+            got=shown(repr(value)),
+            hint="Write 1.5 with a point.",
+        )
     text = value if match is None else match[1].replace(",", "")
     try:
         amount = float(text)

@@ -72,7 +72,7 @@ def reachable(weighed: Weighed) -> Iterator[str]:
         rest = ", the other goals being met" if others else ""
         value = {
             "within": kept,
-            "budget": kept * table.rate / HOUR,
+            "budget": kept * table.rate * table.dearest / HOUR,
             "efficiency": -table.time * table.efficiency / kept,
         }[name]
         best = int(np.argmin(np.where(ok, value, np.inf)))

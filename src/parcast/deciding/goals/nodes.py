@@ -42,6 +42,11 @@ class NodeSize:
         """Cores that runs use. [1]."""
         return p * (self.cores_per_node or 1) if self.p_is == "nodes" else p
 
+    def most(self, machine: Machine) -> float:
+        """Largest p on a machine: its processors, or its nodes if p counts these. [1]."""
+        most = float(machine.processors or np.inf)
+        return most // (self.cores_per_node or 1) if self.p_is == "nodes" else most
+
     def asked(self, p: Array) -> Array:
         """What one asks for: nodes, or cores where no node is known. [1]."""
         return self.nodes(p) if self.knows_nodes else p

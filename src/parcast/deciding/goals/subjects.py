@@ -112,7 +112,7 @@ class TimedProgram:
             raise FitFailed(f"It has no runs, and {what} cannot be projected. Measure it there.")
         size = node_size(asked.p_is, asked.cores_per_node, machine)
         first, last = float(self.runs.p.min()), float(self.runs.p.max())
-        most = float(machine.processors or np.inf)
+        most = size.most(machine)
         p = counts_for(asked, size, first, REACH_OF_KNEE * last, most)
         told = self._projected_at(machine, p, reading)
         self.bases[machine.name] = told.base
