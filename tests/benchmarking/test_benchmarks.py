@@ -116,6 +116,14 @@ def test_memory_is_shared_with_triads_on_other_cores(tmp_path, monkeypatch):
     assert Descendants().now() == children
 
 
+def test_memory_is_not_shared_with_cores_that_do_nothing(tmp_path):
+    plan = BenchmarkPlan(sizes=(0,), budget=0.0, fewest=2, most=2)
+    record = BenchmarkRecorder(tmp_path / "r.jsonl")
+    own = sorted(os.sched_getaffinity(0))[0]
+    processor.measure_shared_memory(record, plan, 1 << 16, [own, 10_000])  # there is no such core
+    assert read_launch(tmp_path / "r.jsonl").is_empty
+
+
 def test_the_largest_cache_is_what_the_system_tells(tmp_path, monkeypatch):
     for index, size in enumerate(["32K", "4M", "strange"]):
         (tmp_path / f"index{index}").mkdir()

@@ -68,6 +68,11 @@ def left(folder):
             "4:memory:/a\n0::/b",
             Place("/sys/fs/cgroup/memory/a", 1),
         ),
+        (
+            "31 1 0:27 /docker/x /cg/memory rw - cgroup cgroup rw,memory",
+            "4:memory:/docker/xy",
+            Place("/cg/memory/docker/xy", 1),
+        ),
         ("30 1 0:26 / / rw - ext4 /dev/sda rw", "0::/", None),
         ("", "", None),
     ],

@@ -7,7 +7,7 @@
 - saturation (COMMS3 [1]_): each of p ranks sends m bytes to all others and waits for theirs; time
   until all have all. m grows until the rate of all together does not;
 - where there are two hosts with two ranks or more each: a ping-pong of two ranks of a host, one of
-  two ranks of different hosts, and streams from all ranks of a host to those of another at once.
+  two ranks of different hosts, and exchanges of all ranks of a host with those of another at once.
 
 Persistent requests keep Python's part of a message small. Of a ping-pong the time of one start
 and one wait for a message to nobody is subtracted besides: what Python does between two messages
@@ -149,18 +149,16 @@ def measure_hosts(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan) -> 
         return
     record.fact("ranks_of_host", pairs.ranks)
     cost = cost_of_python(comm)
-    streams = True  # whether longer ones may bring a higher rate
+    is_short = True  # whether longer ones are worth their time
     for size in plan.sizes:
         for bench, pair in (("near_pingpong", pairs.near), ("far_pingpong", pairs.far)):
             turns = idle if pair is None else pingpong(pair, size)
             measured = repeated(comm, turns, plan, in_a_row=True).over(2, less=cost)
             record.times(bench, size, measured.times, measured.disturbed)
-        if size > 0 and streams:
-            window = window_of(size)
-            turns = idle if pairs.linked is None else stream(pairs.linked, size, window)
+        if size > 0 and is_short:
+            turns = idle if pairs.linked is None else exchange(pairs.linked, size)
             measured = repeated(comm, turns, plan, in_a_row=True)
-            streams = float(np.median(measured.times)) < LONG
-            measured = measured.over(window)
+            is_short = float(np.median(measured.times)) < LONG
             record.times("link", pairs.ranks * size, measured.times, measured.disturbed)
 
 

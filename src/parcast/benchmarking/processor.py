@@ -126,30 +126,32 @@ def measure_shared_memory(
     """
     cores = 1 + len(others)
     size = max(size // cores, LEAST_SHARED)
-    with _busy(others, size):
-        moved, times = _triads(plan, size)
-    record.times("shared_triad", cores * moved, times)
+    with _busy(others, size) as are_busy:
+        if are_busy:
+            moved, times = _triads(plan, size)
+            record.times("shared_triad", cores * moved, times)
 
 
 @contextmanager
-def _busy(cores: Sequence[int], size: int) -> Iterator[None]:
-    """Have processes on other cores do triads while the block runs; they end with this one."""
+def _busy(cores: Sequence[int], size: int) -> Iterator[bool]:
+    """Have processes on other cores do triads while the block runs; they end with this one.
+
+    Whether all of them do: one may have too little memory.
+    """
     end, held = os.pipe()
-    ready, told = os.pipe()
-    children = []
+    children: dict[int, int] = {}  # and what each says
     try:
         for core in cores:
+            ready, told = os.pipe()
             child = os.fork()
             if child == 0:
                 os.close(held)
                 _do_triads(core, size, end, told)
-            children.append(child)
-        os.close(told)
-        for _ in cores:
-            os.read(ready, 1)  # returns at once where a child has ended
-        yield
+            os.close(told)
+            children[child] = ready
+        yield all(os.read(ready, 1) for ready in children.values())
     finally:
-        for file in (end, held, ready):
+        for file in (end, held, *children.values()):
             os.close(file)
         for child in children:
             os.kill(child, signal.SIGKILL)

@@ -23,7 +23,7 @@ SHORT: Final = {  # each way of measuring in a few words; the file has all of th
     "compute.half_intensity": "polynomials",
     "compute.memory_bandwidth": "STREAM triad",
     "node.memory_bandwidth": "STREAM triad on all cores",
-    "node.network_bandwidth": "streams from all ranks of a host",
+    "node.network_bandwidth": "exchange of all ranks of two hosts",
     "node.message_bandwidth": "ping-pong within a host",
     "timer.cost": "one reading of the clock",
     "timer.resolution": "smallest step of the clock",

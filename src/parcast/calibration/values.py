@@ -249,7 +249,7 @@ METHODS: Final = {
     "compute.memory_bandwidth": "STREAM triad on data larger than the cache, "
     "NumPy in two passes, 40 B per element, thread time",
     "node.message_bandwidth": "r_inf of a ping-pong of two ranks of a host; {}",
-    "node.network_bandwidth": "r_inf of streams from all ranks of a host to another",
+    "node.network_bandwidth": "r_inf of exchanges of all ranks of two hosts, bytes one way",
     "node.memory_bandwidth": "STREAM triad on all cores at once, by one of them, thread time",
     "timer.cost": "one call of the clock that times are measured with",
     "timer.resolution": "smallest step of that clock",
@@ -271,7 +271,7 @@ METHODS: Final = {
     "pingpong": "COMMS1: half a round trip; {}",
     "near_pingpong": "half a round trip of two ranks of a host; {}",
     "far_pingpong": "half a round trip of two ranks of different hosts; {}",
-    "link": "streams from all ranks of a host to those of another, bytes of all",
+    "link": "all ranks of a host and of another send to each other at once, bytes one way",
     "stream": "one-way messages in windows of up to 64, each window answered, time per message; "
     "{}",
     "bidirectional": "COMMS2: both ranks send at the same time, until both have received "

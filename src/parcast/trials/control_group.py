@@ -73,7 +73,7 @@ def place_of(mounts: str, groups: str) -> Place | None:
             continue
         if version == 1 and "memory" not in options.split(","):
             continue
-        inside = path[len(root) :] if root != "/" and path.startswith(root) else path
+        inside = path.removeprefix(root) if f"{path}/".startswith(f"{root}/") else path
         found[version] = Place(os.path.normpath(f"{point}/{inside}"), version)
     return found.get(1, found.get(2)) if "memory" in own else found.get(2)
 

@@ -28,6 +28,9 @@ HEAD, TAIL = 2**18, 2**21  # of the output of a program, that is kept [B]
 PIECE: Final = 2**16  # that is read at a time [B]
 GRACE: Final = 2.0  # between asking processes to end and killing them [s]
 BLOCK: Final = 512  # of the accounts of file systems [B]
+CHANGED: Final = (  # that this process ignores or handles, and a program must not
+    *(signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGXFSZ),
+)
 WORD: Final = 32  # that a process says of its start [B]
 
 
@@ -78,7 +81,8 @@ def start(task: dict[str, Any]) -> ProgramStart:
         try:
             os.setsid()
             _control(PR_SET_PDEATHSIG, signal.SIGKILL)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for number in CHANGED:
+                signal.signal(number, signal.SIG_DFL)
             os.set_inheritable(why, False)
             nothing = os.open(os.devnull, os.O_RDONLY)
             os.dup2(nothing, 0)

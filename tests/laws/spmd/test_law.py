@@ -296,6 +296,13 @@ def test_processors_of_a_node_share_its_link_and_talk_faster_within_it():
     np.testing.assert_allclose(linked(), [0, 8, 8, 8, 8])
 
 
+def test_a_link_beside_contention_warns():
+    network = {"bandwidth": "1 GB/s", "saturation": "2 GB/s"}
+    machine = Machine(network=network, node={"processors": 4, "network_bandwidth": "1 GB/s"})
+    [warning] = SpmdPhase(law="spmd", communication={"volume": "1 GB"}).warnings(machine)
+    assert "with node.network_bandwidth and contention both, times are too long" in warning
+
+
 def test_traffic_needs_a_memory_bandwidth():
     phase = SpmdPhase(law="spmd", compute={"traffic": "1 TB"})
     with pytest.raises(ParameterError, match=r"compute\.memory_bandwidth must be given"):

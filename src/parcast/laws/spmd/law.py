@@ -366,6 +366,16 @@ class SpmdPhase(SpmdTables):
                 "In the published reading speedups are over the time of equation (1), without "
                 "communication: on one processor and one disk they are below 1."
             )
+        if (
+            talks
+            and machine.node.network_bandwidth is not None
+            and any(x is not None for x in knows)
+        ):
+            yield (
+                "Bytes that wait for the link of a node wait for the shared network as well: with "
+                "node.network_bandwidth and contention both, times are too long. Leave out "
+                "network.saturation where only the links limit."
+            )
         joins = self.io.kind == "synchronous" and self.bursts == "geometric"
         if joins and self.is_exponential and not self.has_many_bursts:
             yield (
