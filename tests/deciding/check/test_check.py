@@ -82,6 +82,53 @@ def test_a_tolerated_slowdown_does_not_count_and_a_faster_version_is_no_regressi
     assert list(fast.result) == ["no change seen"] * 3 + ["faster", "no change seen"]
 
 
+def test_a_slowdown_that_is_tolerated_is_called_so():
+    slow = runs(1, slower={8: 1.17})
+    told = parcast.check(slow, against=runs(2), tolerate=0.3)
+    assert told.answer == "no regression"
+    assert list(told.result) == ["no change seen"] * 3 + ["tolerated", "no change seen"]
+
+
+def stopped(seed, number, limit, repetitions=5):
+    """Runs at 1 to 8, and at 16 some of five that were stopped."""
+    done = runs(seed, repetitions)
+    at = np.flatnonzero(done.p == 16)[:number]
+    rest = np.delete(np.arange(len(done)), at)
+    left = Measurements(p=done.p[rest], time=done.time[rest])
+    return left.with_cut_off(p=[16] * number, time=[limit] * number)
+
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_runs_that_were_stopped_above_the_base_are_slower_and_said(number):
+    new = stopped(1, number, 60)
+    once = parcast.check(new, against=runs(2))
+    assert once.answer == "measure again"
+    assert "p = 16 has stopped runs, which took over 7.5 times as long" in once.verdict
+    twice = parcast.check([new, stopped(3, number, 60)], against=runs(2))
+    assert list(twice.result)[-1] == "slower"
+    assert parcast.check(new, against=runs(2), confirm=0).regressed
+    for told in (once, parcast.compare(runs(2), new)):
+        assert any(f"p = 16 ({number} of 5 runs, after 60" in x for x in told.warnings)
+
+
+def test_a_run_that_was_stopped_is_asked_for_again_and_a_low_limit_tells_nothing():
+    one = stopped(1, 1, 60)
+    assert parcast.check(one, against=runs(2), confirm=0).answer == "measure again"
+    assert parcast.check([one, one], against=runs(2)).answer == "measure again"
+    assert parcast.check([one, runs(3, 3)], against=runs(2)).answer == "no regression"
+    low = parcast.check(stopped(1, 5, 2), against=runs(2))
+    assert low.answer == "no regression"
+    assert any("were stopped: p = 16 (5 of 5 runs" in x for x in low.warnings)
+
+
+def test_the_first_session_of_each_cell_is_its_first_run():
+    some = runs(1, p=COUNTS[:4])
+    told = parcast.check([some, runs(3, slower={16: 2.0})], against=runs(2))
+    assert told.answer == "measure again"
+    assert told.gate.waits.tolist() == [False] * 4 + [True]
+    assert np.isfinite(told.visible[-1])
+
+
 def test_more_repetitions_and_less_noise_show_smaller_slowdowns():
     few, many = (parcast.check(against=runs(1), repetitions=n).visible.max() for n in (2, 20))
     assert many < few

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.deciding.check.gate import Gate, GateRule, decide, look, visible
+from parcast.deciding.check.gate import Gate, GateRule, decide, first_sessions, look, visible
 from parcast.deciding.check.result import NONE, REGRESSION, RegressionCheck, answer_of
 from parcast.deciding.compare.cells import Cells, as_sessions, cells_of, require_common
 from parcast.deciding.compare.noise import BETWEEN, PRIOR, noise_of
 from parcast.deciding.compare.ratios import Ratios
+from parcast.deciding.compare.stopped import StoppedRuns, stopped_of, stopped_warnings
 from parcast.errors import ParameterError, as_whole
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent
@@ -102,9 +103,10 @@ def check(
         require_common(cells, "the base", "the new version")
     if repetitions is not None:
         repetitions = as_whole("repetitions", repetitions, least=1, hint=f"{USUAL} are usual.")
-    runs = _planned(cells, repetitions)
+    stopped = stopped_of(cells, [*base, *later])
+    runs = _planned(cells, repetitions, stopped)
     seen = visible(cells, rule, runs)
-    gate = decide(cells, rule) if later else None
+    gate = decide(cells, rule, stopped) if later else None
     ratios = _ratios(cells, gate)
     noise = noise_of(cells)
     return RegressionCheck(
@@ -116,7 +118,7 @@ def check(
         between_known=noise.is_between_known,
         measure=cells.measure,
         verdict=_verdict(ratios, seen, gate, rule),
-        warnings=tuple(_warnings(cells, seen, rule)),
+        warnings=(*_warnings(cells, seen, rule), *stopped_warnings(cells, stopped)),
     )
 
 
@@ -136,11 +138,11 @@ def _rule(level: float, confirm: int, tolerate: float) -> GateRule:
     return GateRule(level=float(level), confirm=confirm, tolerated=float(tolerate))
 
 
-def _planned(cells: Cells, repetitions: int | None) -> NDArray[np.intp]:
-    """Runs of each cell of the first run, made or planned."""
+def _planned(cells: Cells, repetitions: int | None, stopped: StoppedRuns) -> NDArray[np.intp]:
+    """Runs of each cell of its first run, made or planned."""
     base = cells.runs[~cells.new]
     if cells.new.any():
-        return np.asarray(cells.runs[cells.new][0])
+        return np.asarray((cells.runs * first_sessions(cells, stopped)).sum(axis=0))
     planned = base.max(axis=0) if repetitions is None else np.full(base.shape[1], repetitions)
     return np.asarray(planned)
 
@@ -179,8 +181,16 @@ def _verdict(ratios: Ratios, seen: Array, gate: Gate | None, rule: GateRule) -> 
         return f"No regression: {what} compared.{more} {could} would have been found."
     flagged = gate.is_slower if answer == REGRESSION else gate.waits
     places = np.flatnonzero(flagged)
-    places = places[np.argsort(-ratios.ratio[places], kind="stable")]
-    texts = [ratios.change(i) for i in places.tolist()]
+    by_stopped = np.isfinite(gate.least_ratio)
+    size = np.where(by_stopped, gate.least_ratio, ratios.ratio)
+    places = places[np.argsort(-size[places], kind="stable")]
+    texts = [
+        f"{ratios.labels[i]} has stopped runs, which took over {gate.least_ratio[i]:.2g} times "
+        "as long"
+        if by_stopped[i]
+        else ratios.change(i)
+        for i in places.tolist()
+    ]
     shown = "; ".join(texts[:3]) + (f"; {len(texts) - 3} more" if len(texts) > 3 else "")
     if answer == REGRESSION:
         return f"Regression: {shown}."

@@ -4,9 +4,14 @@ The first run of the new version is looked at with `FIRST`, 5 %: one good run in
 to be repeated. A slowdown is reported where the runs of all sessions together show it at the
 level asked for, 1 % by default, and those of the later sessions alone at 5 %. The first two are
 levels of the whole family of cells: Holm's procedure with Sidak's inequality, over Student's
-t of each ratio (`parcast.deciding.compare.noise`). A permutation of repetitions could not: five
+t of each ratio (`parcast.deciding.compare.noise`). The first session of a cell is the first that
+has runs of it. A permutation of repetitions could not: five
 against five have 252 ways, so that their least probability is 0.4 % for one cell and 8 % for
 twenty.
+
+Stopped runs are in no mean. Where one had a limit so far above the base that a run of it takes
+longer with the level asked for, and above what is tolerated, its cell is suspected; it is slower
+where these are more than half of its runs, of all sessions and of the later ones [D].
 """
 
 from dataclasses import dataclass
@@ -18,6 +23,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells
 from parcast.deciding.compare.noise import RunNoise, exceeded, noise_of, quantile, together
+from parcast.deciding.compare.stopped import StoppedRuns
 
 FIRST: Final = 0.05  # level at which a first run is asked to be repeated [1] [D]
 SEEN: Final = 0.95  # probability with which a slowdown that it says it can see is found [1] [D]
@@ -85,38 +91,68 @@ class Gate:
     is_slower: NDArray[np.bool_]  # reported
     is_faster: NDArray[np.bool_]
     waits: NDArray[np.bool_]  # suspected, and a second run is needed to decide
+    is_tolerated: NDArray[np.bool_]  # slower, by no more than what is tolerated
+    least_ratio: Array  # to the base of the smallest limit of stopped runs; infinite without [1]
 
 
-def decide(cells: Cells, rule: GateRule) -> Gate:
-    """Decide of each cell; the first of the new sessions is the first run."""
-    new = np.flatnonzero(cells.new)
-    base = np.flatnonzero(~cells.new)
+def first_sessions(cells: Cells, stopped: StoppedRuns) -> NDArray[np.bool_]:
+    """Which session of the new version is the first of each cell, (sessions, cells)."""
+    has = ((cells.runs > 0) | (stopped.number() > 0)) & cells.new[:, None]
+    return np.asarray(has & (np.cumsum(has, axis=0) == 1))
+
+
+def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
+    """Decide of each cell; the first of its new sessions is the first run."""
+    is_base = np.broadcast_to(~cells.new[:, None], cells.runs.shape)
+    is_first = first_sessions(cells, stopped)
     every = look(cells)
+    is_above = (every.family(0.0) <= rule.level) & (rule.tolerated > 0)
+    noise = noise_of(cells)
+    base, doubt = noise.mean_of(cells.sessions(~cells.new))
+    half = quantile(rule.level, noise.free) * np.sqrt(doubt + noise.within + noise.between)
+    is_limit_above = np.nan_to_num(base + half, nan=np.inf) + rule.log_tolerated
+    over = np.where(cells.new[:, None], stopped.number(is_limit_above), 0)
+    is_over = over.any(axis=0)
+    with np.errstate(over="ignore"):
+        least_ratio = np.where(is_over, np.exp(stopped.least(cells.new) - base), np.inf)
+
+    def mostly_over(which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        done = np.where(which, cells.runs, 0).sum(axis=0)
+        return np.asarray(np.where(which, over, 0).sum(axis=0) > done)
+
     probability = every.family(rule.log_tolerated)
     is_faster = every.family(rule.log_tolerated, -1.0) <= rule.level
     if not rule.confirm:
-        slower = probability <= rule.level
-        nothing = np.zeros_like(slower)
+        slower = (probability <= rule.level) | mostly_over(~is_base)
         return Gate(
             all=every,
             probability=probability,
             suspected=slower,
             is_slower=slower,
             is_faster=is_faster,
-            waits=nothing,
+            waits=is_over & ~slower,
+            is_tolerated=is_above & ~slower,
+            least_ratio=least_ratio,
         )
-    first = look(cells.sessions(np.append(base, new[0])))
-    suspected = first.family(rule.log_tolerated) <= FIRST
-    later = cells.sessions(np.append(base, new[1:]))
-    enough = later.runs[later.new].sum(axis=0) >= rule.confirm
+    first = look(cells.only(is_base | is_first))
+    suspected = (first.family(rule.log_tolerated) <= FIRST) | is_over
+    is_later = ~is_base & ~is_first
+    later = cells.only(~is_first)
+    over_later = np.where(is_later, over, 0).sum(axis=0)
+    done = later.runs[later.new].sum(axis=0)
+    enough = done + over_later >= rule.confirm
     again = look(later).alone(rule.log_tolerated) <= FIRST
+    is_slower = suspected & enough & again & (probability <= rule.level)
+    is_slower |= enough & mostly_over(~is_base) & mostly_over(is_later)
     return Gate(
         all=every,
         probability=probability,
         suspected=suspected,
-        is_slower=suspected & enough & again & (probability <= rule.level),
-        is_faster=is_faster,
-        waits=suspected & ~enough,
+        is_slower=is_slower,
+        is_faster=is_faster & ~is_over,
+        waits=suspected & ~is_slower & (~enough | (over_later > 0)),
+        is_tolerated=is_above & ~is_slower,
+        least_ratio=least_ratio,
     )
 
 

@@ -17,6 +17,7 @@ from parcast.show.result import Result
 from parcast.timings.measure import Measure
 
 REGRESSION, AGAIN, NONE, PLAN = "regression", "measure again", "no regression", "not measured yet"
+TOLERATED = "tolerated"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -63,7 +64,11 @@ class RegressionCheck(Result):
 
     @property
     def result(self) -> NDArray[np.object_]:
-        """`slower`, `faster`, `measure again`, `no change seen` or `not compared`, of each row."""
+        """Of each row `slower`, `faster`, `measure again` or `no change seen`.
+
+        `tolerated` where it is slower by no more than that, `not compared` where a version has no
+        run of it.
+        """
         return results_of(self.ratios, self.gate)
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -90,10 +95,11 @@ def results_of(ratios: Ratios, gate: Gate | None) -> NDArray[np.object_]:
         return np.full(len(ratios), "", dtype=object)
     names = np.full(len(ratios), "no change seen", dtype=object)
     for some, name in (
+        (gate.is_tolerated, TOLERATED),
         (gate.is_faster, "faster"),
+        (~ratios.in_both, "not compared"),
         (gate.waits, AGAIN),
         (gate.is_slower, "slower"),
-        (~ratios.in_both, "not compared"),
     ):
         names[some] = name
     return names

@@ -6,7 +6,7 @@ the number of runs, the mean of the logarithms of their times, and the squares a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -51,6 +51,12 @@ class Cells:
         kept = {name: getattr(self, name)[:, cells] for name in SESSIONS if name != "new"}
         keys = [self.keys[i] for i in np.arange(len(self))[cells].tolist()]
         return Cells(keys=keys, new=self.new, measure=self.measure, left_out=self.left_out, **kept)
+
+    def only(self, kept: NDArray[np.bool_]) -> "Cells":
+        """Keep the runs of some sessions of each cell, (sessions, cells)."""
+        names = ("runs", "mean", "squares", "free")
+        some: dict[str, Any] = {name: np.where(kept, getattr(self, name), 0) for name in names}
+        return replace(self, **some)
 
     @property
     def in_both(self) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from parcast.deciding.compare.noise import exceeded, noise_of, quantile, togethe
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
 from parcast.deciding.compare.sides import Version, VersionTimes, matched, version_of
+from parcast.deciding.compare.stopped import stopped_of, stopped_warnings
 from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.words import counted, listed, whole
@@ -95,6 +96,7 @@ def compare(
         ratios, error, free = _of_runs(cells)
         said = list(cells.left_out)
         warnings += _of_one_version(cells)
+        warnings += stopped_warnings(cells, stopped_of(cells, [one.runs, other.runs]))
     else:
         ratios, error, free, said = _of_times(one.timed, other.timed)
     warnings += [f"{text[0].upper()}{text[1:]}: not compared by it." for text in said]

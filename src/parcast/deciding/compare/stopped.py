@@ -1,0 +1,94 @@
+"""Runs that were stopped before they were done: they have no time, and took longer than one.
+
+No mean contains them. A version whose runs are stopped is not as fast as one whose runs are not,
+so that they are said, and tell a slowdown where their limit lies above the times of the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.deciding.compare.cells import Cells
+from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.series import label_of
+from parcast.words import counted, listed
+
+if TYPE_CHECKING:
+    from parcast.timings.measurements import Measurements
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class StoppedRuns:
+    """Stopped runs of some sessions at the cells that these have, one element a run."""
+
+    session: NDArray[np.intp]  # number of the session [1]
+    cell: NDArray[np.intp]  # number of the cell [1]
+    log_limit: Array  # logarithm of the time that it had [log s]
+    shape: tuple[int, int]  # sessions and cells [1]
+    elsewhere: tuple[str, ...]  # cells of other stopped runs, where no run was done
+
+    def number(self, above: Array | float = -np.inf) -> NDArray[np.intp]:
+        """Runs of each session and cell with a limit above a log time, (sessions, cells) [1]."""
+        kept = self.log_limit > np.broadcast_to(above, self.shape[1:])[self.cell]
+        place = (self.session * self.shape[1] + self.cell)[kept]
+        return np.bincount(place, minlength=self.shape[0] * self.shape[1]).reshape(self.shape)
+
+    def least(self, sessions: NDArray[np.bool_]) -> Array:
+        """Smallest log limit of each cell in some sessions; infinite without any, (cells,)."""
+        found = np.full(self.shape[1], np.inf)
+        kept = sessions[self.session]
+        np.minimum.at(found, self.cell[kept], self.log_limit[kept])
+        return found
+
+
+def stopped_of(cells: Cells, tables: Sequence[Measurements]) -> StoppedRuns:
+    """Find the stopped runs of the tables that the sessions of `cells` are, in their order."""
+    names = list(cells.keys[0])
+    place = {tuple(key.values()): i for i, key in enumerate(cells.keys)}
+    found: list[tuple[int, int, float]] = []
+    elsewhere: dict[str, None] = {}
+    for i, table in enumerate(tables):
+        cut = table.cut_off
+        if cut is None or not set(names) <= set(cut.columns):
+            continue
+        keys = zip(*(cut.columns[name].tolist() for name in names), strict=True)
+        for key, time in zip(keys, cut.time.tolist(), strict=True):
+            if key in place:
+                found.append((i, place[key], float(np.log(time))))
+            else:
+                elsewhere[label_of(dict(zip(names, key, strict=True)))] = None
+    return StoppedRuns(
+        session=np.array([x for x, _, _ in found], dtype=np.intp),
+        cell=np.array([x for _, x, _ in found], dtype=np.intp),
+        log_limit=np.array([x for _, _, x in found], dtype=np.float64),
+        shape=cells.runs.shape,
+        elsewhere=tuple(elsewhere),
+    )
+
+
+def stopped_warnings(cells: Cells, stopped: StoppedRuns) -> Iterator[str]:
+    """Say which runs of each version were stopped."""
+    number = stopped.number()
+    for side, name in ((True, "new version"), (False, "base")):
+        which = cells.new == side
+        ended, done = number[which].sum(axis=0), cells.runs[which].sum(axis=0)
+        limits = np.exp(stopped.least(which))
+        texts = [
+            f"{cells.labels[i]} ({ended[i]} of {counted(int(ended[i] + done[i]), 'run')}, after "
+            f"{cells.measure.time_text(float(limits[i]))})"
+            for i in np.flatnonzero(ended).tolist()
+        ]
+        if texts:
+            yield RankedWarning(
+                f"Runs of the {name} were stopped: {listed(texts)}. They took longer, and no "
+                "time contains them.",
+                rank=Rank.SERIOUS,
+            )
+    if stopped.elsewhere:
+        yield f"Stopped, and done in no run of either: {listed(stopped.elsewhere)}."
