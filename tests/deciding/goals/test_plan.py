@@ -131,6 +131,7 @@ def test_where_p_counts_nodes_a_machine_has_so_many_nodes():
     runs = RUNS.with_columns(machine="A")
     told = pc.plan(runs, [machine], p_is="nodes", cores_per_node=48, within="10 h", beyond=True)
     assert told.weighed.table.cores.max() == 480
+    assert pc.plan(RUNS, p_is="nodes", p=[8], within="10 h").recommended.nodes == 8
     with pytest.raises(FitFailed, match="has 2 nodes, fewer"):
         pc.plan(runs.select(p=[4, 8, 16]), [machine], p_is="nodes", cores_per_node=240)
     with pytest.raises(ParameterError, match="p_is must be cores for a described program"):

@@ -45,7 +45,8 @@ class NodeSize:
     def most(self, machine: Machine) -> float:
         """Largest p on a machine: its processors, or its nodes if p counts these. [1]."""
         most = float(machine.processors or np.inf)
-        return most // (self.cores_per_node or 1) if self.p_is == "nodes" else most
+        per_node = (self.cores_per_node or 1) if self.p_is == "nodes" else 1
+        return float(np.floor(most / per_node))
 
     def asked(self, p: Array) -> Array:
         """What one asks for: nodes, or cores where no node is known. [1]."""
