@@ -223,3 +223,14 @@ def test_caliper_profiles_of_ranks_have_the_same_efficiencies(tmp_path):
     assert np.isnan(silent.values["parallel_efficiency"][0])
     assert "Not measured" in silent.unmeasured[0]
     assert "nan" not in str(parcast.explain(tmp_path / "caliper_2.json"))
+
+
+def test_counts_below_the_largest_are_said_to_have_no_forecast(tmp_path):
+    lines = [
+        record(i, p, [("solve", "compute", 64.0 / p)], 65.0 / p) for p in (1, 4) for i in range(p)
+    ]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    [told] = parcast.explain(path, p=[2, 4, 8]).problems
+    assert told.p.tolist() == [1, 4, 8]
+    assert any("Not forecast: p = 2." in x for x in told.unmeasured)

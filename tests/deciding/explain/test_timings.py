@@ -88,3 +88,20 @@ def test_what_is_no_part_is_refused(what):
 def test_what_cannot_be_answered_is_said(parcast, words, status, says):
     said = parcast("explain", *words)
     assert (said.status, says in said.err) == (status, True), said.err
+
+
+def test_two_counts_allow_constant_work_to_be_growing_work():
+    p = np.array([16.0, 16, 64, 64])
+    time = (100 / p + 0.02 * p) * [0.998, 1.002, 0.999, 1.001]
+    parts = parcast.explain({"p": p, "time": time}, p=128).series[0].parts
+    for i, count in enumerate((64, 128)):
+        true = np.array([100 / count, 0, 0.02 * count]) / (100 / count + 0.02 * count)
+        assert np.all(parts.lower[i] <= true + 1e-9)
+        assert np.all(true <= parts.upper[i] + 1e-9)
+
+
+def test_runs_that_were_stopped_are_said_to_be_in_no_part():
+    runs = parcast.Measurements(p=[1, 2, 4, 8], time=[360, 185, 99, 56])
+    told = parcast.explain(runs.with_cut_off(p=16, time=90), p=32)
+    assert "without the runs that were stopped" in " ".join(told.warnings)
+    assert "stopped" not in " ".join(parcast.explain(runs, p=32).warnings)

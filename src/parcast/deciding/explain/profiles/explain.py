@@ -31,6 +31,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.series.question import check_scaling, counts_of
 from parcast.units import percent
+from parcast.words import listed, whole
 
 AT_MOST_ONE: Final = ("load_balance", "communication_efficiency", "thread_efficiency")
 PRODUCTS: Final = {
@@ -84,8 +85,19 @@ def _explained(runs: ProfiledRuns, asked: Array | None, scaling: Scaling) -> Pro
         upper=upper,
         losses=tuple(sorted(_losses(runs.uses, is_weak=is_weak), key=lambda x: -x.share)),
         scaling="weak" if is_weak else "strong",
-        unmeasured=tuple(_unmeasured(runs, measured)),
+        unmeasured=(*_unmeasured(runs, measured), *_not_forecast(measured, asked)),
     )
+
+
+def _not_forecast(measured: Efficiencies, asked: Array | None) -> Iterator[str]:
+    """Say which counts that were asked for have no answer."""
+    largest = measured.p[-1]
+    left_out = [] if asked is None else np.setdiff1d(asked[asked <= largest], measured.p).tolist()
+    if left_out:
+        yield (
+            f"Not forecast: p = {listed(str(whole(x)) for x in left_out)}. Only counts above the "
+            f"largest measured one, {whole(float(largest))}, are."
+        )
 
 
 def _forecasts(measured: Efficiencies, p: Array) -> dict[str, tuple[Array, Array, Array]]:

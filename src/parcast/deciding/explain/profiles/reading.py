@@ -2,7 +2,8 @@
 
 A rank of a `parcast.region` profile is useful outside its regions of messages and files, so that
 messages in no region count as computing, which is said. A rank of a Caliper or Score-P profile is
-useful outside the functions of MPI. TALP measures useful time itself.
+useful outside the functions of MPI, what these call, and barriers of OpenMP. TALP measures useful
+time itself.
 """
 
 import os
@@ -34,6 +35,7 @@ from parcast.units import shown
 NAN = float("nan")
 RANK = b"mpi.rank"  # in the head of a Caliper profile whose times are those of single ranks
 MESSAGES = re.compile("p?mpix?_", re.IGNORECASE)  # names of the functions of MPI
+BARRIER = re.compile(r"!\$omp (implicit )?barrier")  # as Score-P names those of OpenMP
 WHOLE = ("Global", "MPI Execution", "MPI execution", "Application")  # regions of a whole run
 OF_RANKS = ("mpiCommunicationEfficiency", "communicationEfficiency")
 BALANCE = ("mpiLoadBalance", "loadBalance")
@@ -175,9 +177,12 @@ def _of_cubex(path: AnyPath) -> Iterator[RegionUse]:
 
 def _of_calls(paths: Sequence[str], times: Array, p: int) -> Iterator[RegionUse]:
     """What ranks did by exclusive times of call paths, (paths, ranks) [s]."""
-    is_message = np.array([MESSAGES.match(x.rpartition(JOIN)[2]) is not None for x in paths])
+    calls = [x.split(JOIN) for x in paths]
+    is_message = np.array([any(map(MESSAGES.match, x)) for x in calls], dtype=bool)
+    is_barrier = np.array([any(map(BARRIER.match, x)) for x in calls], dtype=bool) & ~is_message
+    is_lost = is_message | is_barrier
     elapsed = float(times.sum(axis=0).max())
-    useful = times[~is_message].sum(axis=0) if is_message.any() or p == 1 else np.full(1, NAN)
+    useful = times[~is_lost].sum(axis=0) if is_lost.any() or p == 1 else np.full(1, NAN)
     yield RegionUse(
         region="",
         p=p,
@@ -185,15 +190,17 @@ def _of_calls(paths: Sequence[str], times: Array, p: int) -> Iterator[RegionUse]
         useful=float(useful.mean()),
         busiest=float(useful.max()),
     )
-    for name, own, sends in zip(paths, times, is_message.tolist(), strict=True):
+    for name, own, waits, sends in zip(
+        paths, times, is_lost.tolist(), is_message.tolist(), strict=True
+    ):
         most, total = float(own.max()), float(own.sum())
         yield RegionUse(
             region=name,
             p=p,
             elapsed=most,
-            useful=0.0 if sends else total / p,
-            busiest=0.0 if sends else most,
-            lost=total if sends else p * most - total,
+            useful=0.0 if waits else total / p,
+            busiest=0.0 if waits else most,
+            lost=total if waits else p * most - total,
             why="messages" if sends else "imbalance",
         )
 

@@ -136,5 +136,6 @@ def _losses(x: ProblemExplained, *, show_all: bool) -> Iterator[Table]:
     yield Table(
         title=f"Lost at p = {whole(float(x.p[last]))}",
         forms=(Form(columns=columns),),
-        legend="lost: share of the processor time of the run",
+        legend="lost: share of the processor time of the run; imbalance is waited out in "
+        "messages, and both count it; more computation: than at the smallest p",
     )

@@ -110,7 +110,13 @@ def _explained(
     warnings = [WEAK] if note.scaling == "weak" else []
     if last < 2:
         warnings.append(
-            "Two counts tell shared from constant work only if nothing grows: measure a third."
+            "Two counts do not tell constant from growing work: the intervals hold all that "
+            "they allow. To narrow them, measure a third."
+        )
+    ended = None if told.curve is None else told.curve.cut_off
+    if ended is not None and (ended.runs[row] > 0).any():
+        warnings.append(
+            "The parts are those of finished runs, without the runs that were stopped."
         )
     return SeriesExplained(
         key=note.key,

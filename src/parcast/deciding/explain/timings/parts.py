@@ -8,7 +8,8 @@ fit much worse than the best [D].
 
 The runs are drawn anew, with their noise and with the residual that the best law leaves, and every
 draw is forecast in the same way. 90 % of the weight of the laws of all draws lies inside the
-interval [D].
+interval [D]. Two counts do not tell three parts: the interval holds every sum of shared, constant
+and growing work that goes through both times.
 
 Serial fractions are those that Karp and Flatt define, of runs relative to the smallest count p0::
 
@@ -24,6 +25,7 @@ References
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -100,6 +102,9 @@ def parts_of(series: Series, row: int, targets: Array, seed: int) -> TimeParts:
     )  # (draws, laws, points, parts)
     value = np.einsum("l,lpk->pk", weights[0], shares[0])
     lower, upper = _weighted_ends(shares, weights)
+    if len(p) == 2:
+        low, high = _ends_of_two(p, time * np.exp(normal * np.hypot(own, misfit)), targets)
+        lower, upper = np.fmin(lower, low), np.fmax(upper, high)
     order = np.argsort(-weights[0])
     return TimeParts(
         share=value,
@@ -107,6 +112,30 @@ def parts_of(series: Series, row: int, targets: Array, seed: int) -> TimeParts:
         upper=np.maximum(upper, value),
         laws=tuple((laws[i].name, float(weights[0, i])) for i in order if weights[0, i] > 0),
     )
+
+
+def _ends_of_two(p: Array, time: Array, targets: Array) -> tuple[Array, Array]:
+    """Ends of the shares that two counts allow, of times (draws, 2), (points, parts).
+
+    The sums with no negative part that go through two times are a polygon, whose corners have two
+    of the terms.
+    """
+    terms = dict.fromkeys(
+        x for law in LAWS.values() if isinstance(law, SumOfTerms) for x in law.terms
+    )
+    low, high = [], []
+    for one, other in combinations(terms, 2):
+        if not {one, other} & {shared, constant}:
+            continue
+        law = SumOfTerms(name="", formula="", source="", terms=(one, other))
+        found = np.asarray(np.linalg.solve(law.design(p), time.T).T, dtype=np.float64)
+        found = found[(found >= 0).all(axis=1)]
+        if len(found):
+            ends = np.quantile(_shares(law, found, targets), TAILS, axis=0)
+            low.append(ends[0])
+            high.append(ends[1])
+    nothing = np.full((1, len(targets), len(PARTS)), np.nan)
+    return np.fmin.reduce([*low, *nothing]), np.fmax.reduce([*high, *nothing])
 
 
 def _by_law(weights: Array) -> Array:
