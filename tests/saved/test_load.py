@@ -169,3 +169,10 @@ def test_arguments_survive():
     )
     again = decoded(json.loads(text))
     assert (again["runs"], again["p"], again["n"]) == (runs, [1.0], [1, None])
+
+
+def test_a_list_as_verb_is_read_as_it_is_written(tmp_path):
+    path = tmp_path / "told.json"
+    call = {"verb": [1], "arguments": {}}
+    path.write_text(json.dumps({"schema": "parcast/forecast/1", "rows": [], "call": call}))
+    assert list(parcast.load(path).rows()) == []

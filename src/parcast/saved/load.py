@@ -71,11 +71,11 @@ def load(path: AnyPath) -> Result:
     document = document_in(path)
     saved = SavedResult(document=document)
     call = document.get("call")
-    if not isinstance(call, dict) or call.get("verb") not in VERBS:
+    if not isinstance(call, dict) or str(call.get("verb")) not in VERBS:
         return saved
     try:
         arguments = decoded(call["arguments"])
-        made: Result = loaded(VERBS[call["verb"]])(**arguments)
+        made: Result = loaded(VERBS[str(call["verb"])])(**arguments)
         made = with_inputs_of(made._as_saved(document), document)
     except UNUSABLE as error:
         _note(name, f"it cannot be made again: {error}")

@@ -290,3 +290,20 @@ def test_a_picture_shows_both_versions_and_what_is_found():
         "smallest slowdown that is found in 95 % of checks",
         "change, 90 % interval",
     ]
+
+
+def test_a_history_keeps_call_paths_apart_and_overwrites_no_other_file(tmp_path):
+    new = [Measurements(p=[4, 4], callpath=["a b", "a-b"], time=[1.0, 9.0])]
+    path = tmp_path / "history.csv"
+    for _ in range(2):
+        add_line(str(path), new, commit="x")
+    rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    assert len(set(rows[0])) == 4
+    assert [row[2:] for row in rows[1:]] == [["1", "9"]] * 2
+    other = tmp_path / "bench.yaml"
+    other.write_text("mine: 1\n", encoding="utf-8")
+    for name in ("bench.csv", "bench.yaml", "new.yaml"):
+        with pytest.raises(FileProblems):
+            add_line(str(tmp_path / name), new, commit="x")
+    assert other.read_text(encoding="utf-8") == "mine: 1\n"
+    assert not (tmp_path / "bench.csv").exists()

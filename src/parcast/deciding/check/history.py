@@ -11,10 +11,12 @@ References
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
 import numpy as np
 
@@ -23,9 +25,10 @@ from parcast.deciding.compare.noise import noise_of
 from parcast.errors import FileProblems, Problem
 from parcast.files.document import row_pieces, write_document
 from parcast.timings.measurements import Measurements
-from parcast.timings.series import Key
+from parcast.timings.series import Key, label_of
 
 OWN: Final = ("time", "commit")
+BEGINNING: Final = "tests:\n  parcast:\n    type: csv"  # of a configuration
 
 
 def name_of(key: Key) -> str:
@@ -38,6 +41,38 @@ def name_of(key: Key) -> str:
     return "_".join("".join(parts_of(x)) for x in parts) + "_s"
 
 
+def names_of(keys: Sequence[Key]) -> list[str]:
+    """Names of the metrics of cells; names that would be the same get a checksum of the cell.
+
+    >>> names_of([{"callpath": "a b", "p": 4.0}, {"callpath": "c", "p": 4.0}])
+    ['a-b_p4_s', 'c_p4_s']
+    """
+    names = [name_of(key) for key in keys]
+    often = Counter(names)
+    return [
+        f"{name[:-2]}_{crc32(label_of(key).encode()):08x}_s" if often[name] > 1 else name
+        for name, key in zip(names, keys, strict=True)
+    ]
+
+
+def _configuration_beside(path: str) -> Path:
+    """Path of the configuration; refuse to overwrite a file that is no configuration of ours."""
+    beside = Path(path).with_suffix(".yaml")
+    if beside == Path(path):
+        hint = "Name it history.csv."
+        raise FileProblems(path, [Problem(message="must be a CSV file; got .yaml.", hint=hint)])
+    if beside.exists():
+        try:
+            is_own = beside.read_text(encoding="utf-8").startswith(BEGINNING)
+        except (OSError, UnicodeDecodeError):
+            is_own = False
+        if not is_own:
+            message = "would be overwritten with the configuration of the history beside it."
+            hint = "Name another history."
+            raise FileProblems(str(beside), [Problem(message=message, hint=hint)])
+    return beside
+
+
 def parts_of(text: str) -> Sequence[str]:
     """Letters of a name; those that would need quotation marks become a dash."""
     return [x if x.isalnum() or x in "/._-+" else "-" for x in text]
@@ -47,7 +82,9 @@ def add_line(path: str, new: Sequence[Measurements], *, commit: str) -> list[str
     """Add a line of the mean times of the new version; say what a reader must know."""
     cells = cells_of([], new)
     times = np.exp(noise_of(cells).mean_of(cells)[0]).tolist()
-    line = {name_of(key): f"{time:.6g}" for key, time in zip(cells.keys, times, strict=True)}
+    names = names_of(cells.keys)
+    line = {name: f"{time:.6g}" for name, time in zip(names, times, strict=True)}
+    beside = _configuration_beside(path)
     header, rows = _read(path)
     metrics = [x for x in header if x not in OWN] or list(line)
     notes = []
@@ -64,7 +101,7 @@ def add_line(path: str, new: Sequence[Measurements], *, commit: str) -> list[str
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
     rows.append([now, commit, *(line[x] for x in metrics)])
     write_document(path, row_pieces([[*OWN, *metrics], *rows]))
-    write_document(Path(path).with_suffix(".yaml"), [_configuration(path, metrics)])
+    write_document(beside, [_configuration(path, metrics)])
     return notes
 
 
@@ -92,9 +129,7 @@ def _not_a_history(path: str, got: str) -> FileProblems:
 def _configuration(path: str, metrics: Sequence[str]) -> str:
     """Configuration of Otava for a history: times are better the smaller they are."""
     lines = [
-        "tests:",
-        "  parcast:",
-        "    type: csv",
+        BEGINNING,
         f"    file: {json.dumps(path)}",
         "    time_column: time",
         "    attributes: [commit]",
