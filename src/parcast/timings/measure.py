@@ -8,7 +8,7 @@ rate r becomes the time of one unit of work, or of an amount of it::
 A speedup s becomes 1/s, the time relative to the run that it is over.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -32,6 +32,7 @@ class Measure:
     amount: str = ""  # what a rate counts: "ns", "simulated year"
     seconds: float = 1.0  # that a rate is over: 86400 for ns/day [s]
     work: float | None = None  # amount that a time is of; None: one unit [amount]
+    counts_nodes: bool = field(default=False, compare=False)  # p is a column of nodes in the file
 
     @property
     def is_time(self) -> bool:
@@ -131,6 +132,8 @@ class Measure:
         if self.quantity == "rate":
             document |= {"unit": self.rate_unit, "amount": self.amount, "work": self.work or 1.0}
             document["seconds"] = self.seconds
+            if self.work == 1:  # which one unit of a rate is as well
+                document["is_of_a_run"] = True
         return document
 
     @classmethod
@@ -151,7 +154,7 @@ class Measure:
             unit=_AS_READ.get(unit, unit),
             amount=str(document["amount"]),
             seconds=float(document["seconds"]),
-            work=None if work == 1 else work,
+            work=None if work == 1 and not document.get("is_of_a_run") else work,
         )
 
 

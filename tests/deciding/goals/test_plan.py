@@ -75,7 +75,8 @@ def test_the_recommended_one_meets_the_goals_and_no_better_one_does(goals, nodes
     else:
         least = min(t for t, ok in zip(kept, meets, strict=True) if ok)
         assert kept[told.place] <= 1.05 * least * (1 + 1e-9)
-    assert best.time_limit == wall_time_limit(time_kept(best.time, best.upper, 0.95))
+    limit = wall_time_limit(time_kept(best.time, best.upper, 0.95))
+    assert best.time_limit == min(limit, told.goals.within or limit)
     assert best.clock in told.answer
 
 
@@ -146,6 +147,38 @@ def test_only_the_budget_takes_a_price_at_its_upper_end():
     sure, unsure = told("0.5", "10 EUR"), told("0.5 +- 20%", "12 EUR")
     assert unsure.weighed.table.cost == pytest.approx(sure.weighed.table.cost)
     assert unsure.weighed.limit("budget") == pytest.approx(sure.weighed.limit("budget"))
+
+
+@pytest.mark.filterwarnings("ignore::parcast.timings.notes.ImportNote")
+def test_a_column_of_nodes_counts_nodes(file):
+    path = file("nodes,time_s\n1,36000\n2,18500\n4,9600\n8,5200\n", "n.csv")
+    told = pc.plan(path, within="2 h")
+    assert (told.node_size.p_is, told.recommended.unit) == ("nodes", "node-hours")
+    with pytest.raises(ParameterError, match="cores_per_node must be given, because p counts"):
+        pc.plan(path, within="2 h", budget="5000 core-h")
+    assert pc.plan(path, within="2 h", p_is="cores").recommended.nodes is None
+    assert pc.plan(file("cores,time_s\n1,9\n2,5\n4,3\n", "c.csv")).node_size.p_is == "cores"
+    saved = file("", "plan.json")
+    told.save(saved)
+    assert pc.load(saved).node_size.p_is == "nodes"
+
+
+def test_no_limit_is_printed_above_the_longest_time():
+    alone = pc.plan(RUNS, within="10 h", p=[32]).recommended
+    within = 60 * np.ceil(time_kept(alone.time, alone.upper, 0.905) / 60)
+    best = pc.plan(RUNS, within=within, p=[32]).recommended
+    assert best.time_limit == within
+    assert best.limit_sure == pytest.approx(best.within, abs=1e-6)
+    assert 0.9 <= best.limit_sure < 0.95
+
+
+@pytest.mark.filterwarnings("ignore::parcast.timings.notes.ImportNote")
+def test_a_plan_of_one_unit_of_work_loads_again(file):
+    path = file("p,ns/day\n1,1\n2,1.95\n4,3.7\n8,6.9\n", "r.csv")
+    told = pc.plan(pc.read_measurements(path, work="1 ns"), within="10 h")
+    saved = file("", "plan.json")
+    told.save(saved)
+    assert pc.load(saved).answer == told.answer
 
 
 def test_a_largest_count_below_those_measured_is_named():

@@ -38,6 +38,11 @@ def test_hours_are_runs_times_nodes_times_time():
     assert (job.nodes, job.cores, job.runs, job.job) == (16, 500, 40, "typical")
 
 
+@pytest.mark.parametrize("runs", [40.0, np.int64(40), np.array([40])])
+def test_any_whole_number_counts_runs(runs):
+    assert pc.plan_proposal(RUNS, runs=runs).jobs[0].runs == 40
+
+
 def test_what_is_measured_stands_apart():
     told = pc.plan_proposal(RUNS, p=2048, p_is="nodes", beyond=True)
     measured = {x.p: x for x in told.scaling if x.kind == "measured"}

@@ -88,7 +88,11 @@ OF_TABLES: Final = {"select": (), "donors": (), "scaling": "auto", "memory": Non
 )
 @option("--counts", "RULE", "Counts that the program can use: multiple:48.")
 @option("--cores-per-node", Whole(1), "Cores of a node: plan whole nodes.")
-@option("--p-is", OneOf(["cores", "nodes"]), "What p counts.", default="cores")
+@option(
+    "--p-is",
+    OneOf(["cores", "nodes"]),
+    "What p counts.  [default: nodes if its column is nodes, else cores]",
+)
 @processors("Counts to choose from. By default up to 16 times the largest measured one.")
 @option("--upto", Whole(1), "Largest count to choose from, without -p.", metavar="P")
 @option("-d --disks d", DISKS, "Numbers of disks or I/O servers to choose from.")

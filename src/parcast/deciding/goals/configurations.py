@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.goals.goals import Goals
-from parcast.forecasting.request import way_up
+from parcast.forecasting.request import wall_time_limit, way_up
 from parcast.numerics import probability_up_to
 
 HAIR: Final = 1e-9  # of a limit, by which rounding may exceed it
@@ -143,6 +143,22 @@ class Weighed:
     def at_limit(self) -> Array:
         """Time within which a run ends as surely as its wall-time limit has to hold. [s]."""
         return self.table.kept(self.limit_holds)
+
+    def wall_time(self, i: int) -> tuple[float, float]:
+        """Wall-time limit of one, and the probability that it ends within that. [s, 1].
+
+        Where it meets the goals the limit is not above the longest time, in whole minutes.
+        """
+        limit, within, table = (
+            wall_time_limit(float(self.at_limit[i])),
+            self.goals.within,
+            self.table,
+        )
+        if within is None or limit <= within or not self.fits[i]:
+            return limit, self.limit_holds
+        limit = max(float(np.floor(within / 60 * (1 + HAIR))), 1.0) * 60.0
+        times = (x[[i]] for x in (table.time, table.lower, table.upper))
+        return limit, float(probability_up_to(np.array([limit]), *times)[0])
 
     @property
     def limit_holds(self) -> float:

@@ -72,16 +72,20 @@ class Goals:
             yield f"nodes of {format_quantity(self.memory, 'size')}"
 
 
-def amount_text(value: float) -> str:
-    """Write a cost in full, with commas, to three digits below a thousand.
+def amount_text(value: float, *, up: bool = False) -> str:
+    """Write a cost in full, with commas, to three digits below a thousand; rounded, or up.
 
     >>> amount_text(1680.4), amount_text(12.345), amount_text(0.01234), amount_text(12345678)
     ('1,680', '12.3', '0.0123', '12,300,000')
+    >>> amount_text(12428919, up=True), amount_text(12.31, up=True), amount_text(2.0, up=True)
+    ('12,500,000', '12.4', '2.00')
     """
     if not 1e-4 <= value < 1e15:
         return f"{value:.3g}"
     places = 2 - int(np.floor(np.log10(value)))
     places = max(places, 0) if value < 1e4 else places
+    if up:
+        value = float(np.ceil(value * 10.0**places * (1 - 1e-12)) * 10.0**-places)
     return f"{round(value, places):,.{max(places, 0)}f}"
 
 

@@ -8,7 +8,9 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS
 from parcast.descriptions.machine import Machine
-from parcast.errors import Argument, ParameterError
+from parcast.descriptions.program import Program
+from parcast.errors import Argument, ParameterError, require_one_of
+from parcast.timings.measurements import Measurements
 
 PKind = Literal["cores", "nodes"]
 
@@ -61,6 +63,14 @@ class NodeSize:
         if self.p_is == "nodes" and self.cores_per_node is None:
             raise _missing(f"p counts nodes and the budget is in {CORE_HOURS}")
         return self.nodes(p) * (self.cores_per_node or 1)
+
+
+def what_p_counts(p_is: PKind | None, what: Program | Measurements) -> PKind:
+    """Check what p counts; by default nodes in tables with a column of them, else cores."""
+    if p_is is not None:
+        require_one_of("p_is", p_is, ("cores", "nodes"), "By default it is as the table says.")
+        return p_is
+    return "nodes" if isinstance(what, Measurements) and what.measure.counts_nodes else "cores"
 
 
 def _missing(because: str) -> ParameterError:

@@ -18,7 +18,7 @@ from parcast.deciding.goals.configurations import Weighed, joined_tables
 from parcast.deciding.goals.from_runs import PlanAsked, cost_unit
 from parcast.deciding.goals.goals import goals_of
 from parcast.deciding.goals.needed import reachable
-from parcast.deciding.goals.nodes import PKind, node_size
+from parcast.deciding.goals.nodes import PKind, node_size, what_p_counts
 from parcast.deciding.goals.result import ResourcePlan
 from parcast.deciding.goals.subjects import DescribedProgram, TimedProgram
 from parcast.deciding.goals.usable_counts import rule_of
@@ -31,7 +31,6 @@ from parcast.errors import (
     ParameterError,
     as_number,
     as_whole,
-    require_one_of,
 )
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.series.question import counts_of
@@ -68,7 +67,7 @@ def plan(
     d: ArrayLike | None = None,
     n: float | None = None,
     cores_per_node: int | None = None,
-    p_is: PKind = "cores",
+    p_is: PKind | None = None,
     prices: Mapping[str, float | str] | None = None,
     donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     scaling: Scaling = "auto",
@@ -115,8 +114,8 @@ def plan(
     cores_per_node : int, optional
         Cores of a node; nodes that are not filled are charged in full. By default the
         `node.processors` of the machine. [1]
-    p_is : {"cores", "nodes"}, default "cores"
-        What `p` counts.
+    p_is : {"cores", "nodes"}, optional
+        What `p` counts. By default nodes where it is the column `nodes` of a table, else cores.
     prices, donors, scaling, beyond, law_error, seed
         As for `parcast.match`.
 
@@ -148,13 +147,13 @@ def plan(
     goals = goals_of(
         within=within, efficiency=efficiency, budget=budget, memory=memory, certainty=certainty
     )
-    require_one_of("p_is", p_is, ("cores", "nodes"), "It counts cores by default.")
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     if cores_per_node is not None:
         cores_per_node = as_whole("cores_per_node", cores_per_node, least=1, hint="Give 48.")
     if n is not None:
         n = as_number("n", n, hint="Give one problem size.")
     what = on_named_machines(program_or_runs(what), prices or {})
+    p_is = what_p_counts(p_is, what)
     sized = isinstance(what, Measurements) and n is not None
     helping, remarks = donors_beside(None if sized else what, donors)  # type: ignore[arg-type]  # of several sizes
     machines = as_machines(machines)
@@ -176,7 +175,8 @@ def plan(
     of_program: dict[str, Any] = {"law_error": law_error, "seed": seed}
     subject = _subject(what, d, named, n=n, donors=helping, scaling=scaling, **of_program)
     call = Call(
-        verb="plan", arguments=called | {"what": what, "machines": machines, "donors": helping}
+        verb="plan",
+        arguments=called | {"what": what, "machines": machines, "donors": helping, "p_is": p_is},
     )
     return replace(_planned(subject, named, asked, remarks, left_out), call=call)
 

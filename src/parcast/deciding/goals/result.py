@@ -15,7 +15,6 @@ from parcast.deciding.goals.goals import Goals, amount_text
 from parcast.deciding.goals.needed import Needed
 from parcast.deciding.goals.nodes import NodeSize
 from parcast.forecasting.next_runs.result import PlannedRun
-from parcast.forecasting.request import wall_time_limit
 from parcast.saved.call import Call
 from parcast.show.outline import document_of
 from parcast.units import format_quantity, percent
@@ -27,7 +26,8 @@ class PlannedConfiguration:
     """One way to run, and what it takes."""
 
     _outline: ClassVar[str] = """
-        machine p# disks# nodes# cores# time_s lower_s upper_s time_limit_s time_limit=clock cost
+        machine p# disks# nodes# cores# time_s lower_s upper_s time_limit_s time_limit=clock
+        time_limit_certainty=limit_sure cost
         cost_lower cost_upper cost_unit=unit efficiency probability_goals=sure
         probability_within=within probability_budget=budget probability_efficiency=holds
         out_of_memory measured fits on_front
@@ -41,9 +41,8 @@ class PlannedConfiguration:
     time: float  # [s]
     lower: float  # lower end of its 90 % interval [s]
     upper: float  # upper end of its 90 % interval [s]
-    # wall-time limit that a run keeps with 95 % certainty, or the certainty asked for if that is
-    # higher [s]
-    time_limit: float
+    time_limit: float  # wall-time limit, not above the longest time where it meets the goals [s]
+    limit_sure: float  # probability of ending within this limit [1]
     cost: float  # in the unit of the cost
     cost_lower: float  # lower end of its 90 % interval
     cost_upper: float  # upper end of its 90 % interval
@@ -152,8 +151,8 @@ class ResourcePlan(Decision):
 
     def certainties(self, one: PlannedConfiguration) -> list[str]:
         """Say how sure it is what a configuration keeps."""
-        texts = [f"{sure_text(self.weighed.limit_holds)} sure to finish"]
-        if one.within is not None and self.goals.within is not None:
+        texts = [f"{sure_text(one.limit_sure)} sure to finish within it"]
+        if one.within is not None and self.goals.within not in (None, one.time_limit):
             time = format_quantity(self.goals.within, "time")
             texts.append(f"{sure_text(one.within)} sure to end within {time}")
         said = {
@@ -181,6 +180,7 @@ class ResourcePlan(Decision):
     def configuration(self, i: int) -> PlannedConfiguration:
         """Give one of the configurations, by its place."""
         table, weighed, goals = self.weighed.table, self.weighed, self.goals
+        limit, limit_sure = weighed.wall_time(i)
         hourly = float(table.rate[i]) / HOUR
         time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
         sure = {name: float(weighed.sure_by[name][i]) for name in weighed.asked}
@@ -193,7 +193,8 @@ class ResourcePlan(Decision):
             time=time,
             lower=lower,
             upper=upper,
-            time_limit=wall_time_limit(float(weighed.at_limit[i])),
+            time_limit=limit,
+            limit_sure=limit_sure,
             cost=time * hourly,
             cost_lower=lower * hourly,
             cost_upper=upper * hourly,

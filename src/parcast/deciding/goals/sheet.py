@@ -64,7 +64,9 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
         columns.append(Column(title="machine", cells=[x.machine for x in rows], align="left"))
     columns += time_columns(table.time[at], table.lower[at], table.upper[at])
     holds = whole_percent(result.weighed.limit_holds)
-    columns.append(Column(title="--time", unit=f"{holds} %", cells=[x.clock for x in rows]))
+    is_shorter = any(x.limit_sure < result.weighed.limit_holds for x in rows)
+    unit = f"{'up to ' if is_shorter else ''}{holds} %"
+    columns.append(Column(title="--time", unit=unit, cells=[x.clock for x in rows]))
     columns += _costs(rows)
     columns.append(
         Column(title="efficiency", unit="[%]", cells=[whole_percent(x.efficiency) for x in rows])

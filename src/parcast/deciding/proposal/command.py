@@ -87,7 +87,11 @@ def whole_numbers(text: str, option: str) -> list[int]:
 )
 @option("--efficiency", EFFICIENCY, "Least efficiency of the largest count.", default="50%")
 @option("--cores-per-node", Whole(1), "Cores of a node: whole nodes are charged.")
-@option("--p-is", OneOf(["cores", "nodes"]), "What p counts.", default="cores")
+@option(
+    "--p-is",
+    OneOf(["cores", "nodes"]),
+    "What p counts.  [default: nodes if its column is nodes, else cores]",
+)
 @option("--storage", amount("SIZE", "size", "50GB"), "What a run leaves on disk: 50GB.")
 @option("--per-run", "AMOUNT", 'What a run computes: "10 simulated years".')
 @option("--site", OneOf(SITES), "List what this site asks for.")

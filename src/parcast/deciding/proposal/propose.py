@@ -18,7 +18,7 @@ from parcast.aliases import Array
 from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
 from parcast.deciding.goals.from_runs import PlanAsked
 from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS, WORTH_IT, Goals, goals_of
-from parcast.deciding.goals.nodes import NodeSize, PKind
+from parcast.deciding.goals.nodes import NodeSize, PKind, what_p_counts
 from parcast.deciding.goals.subjects import TimedProgram
 from parcast.deciding.proposal.result import Proposal, ProposedJob, ScalingPoint
 from parcast.deciding.proposal.sites import FOUR, SITES, items_of
@@ -61,7 +61,7 @@ def plan_proposal(
     margin: float | str = 0.9,
     efficiency: float | str = WORTH_IT,
     cores_per_node: int | None = None,
-    p_is: PKind = "cores",
+    p_is: PKind | None = None,
     storage: float | str | None = None,
     per_run: str | None = None,
     site: Site | None = None,
@@ -89,8 +89,8 @@ def plan_proposal(
         Efficiency up to which counts are used efficiently. [1]
     cores_per_node : int, optional
         Cores of a node; nodes that are not filled are charged in full. [1]
-    p_is : {"cores", "nodes"}, default "cores"
-        What `p` counts.
+    p_is : {"cores", "nodes"}, optional
+        What `p` counts. By default nodes where it is the column `nodes` of a table, else cores.
     storage : float or str, optional
         What a run leaves on disk, such as "50 GB". [B]
     per_run : str, optional
@@ -125,14 +125,14 @@ def plan_proposal(
     goals = _goals(efficiency, margin)
     if site is not None:
         require_one_of("site", site, tuple(SITES), "")
-    size = _node_size(p_is, cores_per_node)
     table = _of_one_machine(as_measurements(measurements))
+    size = _node_size(what_p_counts(p_is, table), cores_per_node)
     asked = PlanAsked(
         goals=goals,
         p=None,
         upto=None,
         rule=None,
-        p_is=p_is,
+        p_is=size.p_is,
         cores_per_node=size.cores_per_node,
         unit=NODE_HOURS if size.knows_nodes else CORE_HOURS,
         beyond=beyond,
@@ -180,8 +180,7 @@ def _goals(efficiency: float | str, margin: float | str) -> Goals:
 
 
 def _node_size(p_is: PKind, cores_per_node: int | None) -> NodeSize:
-    """Check what p counts."""
-    require_one_of("p_is", p_is, ("cores", "nodes"), "It counts cores by default.")
+    """Check the size of a node."""
     if cores_per_node is not None:
         cores_per_node = as_whole("cores_per_node", cores_per_node, least=1, hint="Give 48.")
     return NodeSize(p_is=p_is, cores_per_node=cores_per_node)
@@ -243,7 +242,8 @@ def _cases(
         values = list(dict.fromkeys(np.ravel(np.asarray(given, dtype=np.float64)).tolist()))
         points = [_of_size(table, axis, value) for value in values]
     counts = [None] * len(points) if p is None else _each("p", counts_as(p), len(points))
-    many = _each("runs", [runs] if isinstance(runs, int) else list(runs), len(points))
+    each = np.ravel(np.asarray(runs, dtype=object)).tolist()
+    many = _each("runs", each, len(points))
     return [
         _Case(
             size=text,

@@ -19,9 +19,9 @@ def sheet_of(result: Proposal) -> Sheet:
     runs = counted(sum(job.runs for job in result.jobs), "run")
     return Sheet(
         title=(
-            f"Request {amount_text(result.request)} {result.unit} for {runs}: they suffice with "
-            f"{percent(result.margin)} certainty (expected {amount_text(result.total)}, 90 % "
-            f"interval {interval})"
+            f"Request {amount_text(result.request, up=True)} {result.unit} for {runs}: they "
+            f"suffice with {percent(result.margin)} certainty (expected "
+            f"{amount_text(result.total)}, 90 % interval {interval})"
         ),
         tables=(
             _table("Jobs", _job_columns(result), _job_legend(result)),

@@ -9,6 +9,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import compress
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ from parcast.timings.notes import AS_BOUNDS
 from parcast.timings.tables.header import ColumnMeaning, Header
 from parcast.timings.tables.layout import LineLayout
 from parcast.timings.tables.meanings import have_ended, were_cut_off
+from parcast.timings.tables.titles import title_of
 from parcast.timings.tables.values import (
     MeasuredRows,
     cell_fault,
@@ -280,11 +282,14 @@ class ColumnsRead:
         if "rank" in columns:
             columns, failed = runs_of_ranks(columns, self._faults)
             self._failed.update(failed)
+        titles = [title_of(x.title) for x in self._read.values() if x.name == "p"]
+        of_nodes = [x.kind_of_p for x in titles] == ["node"]
+        measure = replace(self._header.measure, counts_nodes=of_nodes)
         cut_off = None
         if self._cut_off:
             kept = {x: np.concatenate([y[x] for y in self._cut_off]) for x in self._cut_off[0]}
-            cut_off = measurements_of(kept, self._header.measure)
-        return measurements_of(columns, self._header.measure, cut_off)
+            cut_off = measurements_of(kept, measure)
+        return measurements_of(columns, measure, cut_off)
 
     @property
     def notes(self) -> list[str]:
