@@ -56,7 +56,7 @@ def names_of(keys: Sequence[Key]) -> list[str]:
 
 
 def _configuration_beside(path: str) -> Path:
-    """Path of the configuration; refuse to overwrite a file that is no configuration of ours."""
+    """Path of the configuration; refuse to overwrite a file that is no such configuration."""
     beside = Path(path).with_suffix(".yaml")
     if beside == Path(path):
         hint = "Name it history.csv."

@@ -64,11 +64,7 @@ class RegressionCheck(Result):
 
     @property
     def result(self) -> NDArray[np.object_]:
-        """Of each row `slower`, `faster`, `measure again` or `no change seen`.
-
-        `tolerated` where it is slower by no more than that, `not compared` where a version has no
-        run of it.
-        """
+        """`slower`, `faster`, `tolerated`, `measure again`, `no change seen` or `not compared`."""
         return results_of(self.ratios, self.gate)
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -110,8 +110,8 @@ def _explained(
     warnings = [WEAK] if note.scaling == "weak" else []
     if last < 2:
         warnings.append(
-            "Two counts do not tell constant from growing work: the intervals hold all that "
-            "they allow. To narrow them, measure a third."
+            "Constant and growing work are not determined by two counts: the intervals "
+            "include all that is possible. To narrow them, measure a third."
         )
     ended = None if told.curve is None else told.curve.cut_off
     if ended is not None and (ended.runs[row] > 0).any():

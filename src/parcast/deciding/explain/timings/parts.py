@@ -8,8 +8,8 @@ fit much worse than the best [D].
 
 The runs are drawn anew, with their noise and with the residual that the best law leaves, and every
 draw is forecast in the same way. 90 % of the weight of the laws of all draws lies inside the
-interval [D]. Two counts do not tell three parts: the interval holds every sum of shared, constant
-and growing work that goes through both times.
+interval [D]. Three parts are not determined by two counts: the interval includes every sum of
+shared, constant and growing work that goes through both times.
 
 Serial fractions are those that Karp and Flatt define, of runs relative to the smallest count p0::
 
