@@ -65,11 +65,11 @@ class ComputeNode(Description):
 
     @model_validator(mode="after")
     def _among_some(self) -> "ComputeNode":
-        given = next((x for x in self.model_fields_set if x != "processors"), None)
-        if self.processors is None and given is not None:
+        given = [x for x in type(self).model_fields if getattr(self, x) is not None]
+        if self.processors is None and given:
             raise ParameterError(
                 "node",
-                must=f"give processors with {given}",
+                must=f"give processors with {given[0]}",
                 hint="Add the processors of a node.",
             )
         return self

@@ -87,7 +87,6 @@ class Gate:
 
     all: GateLook  # by all sessions
     probability: Array  # of such a slowdown if nothing changed, for the family [1]
-    suspected: NDArray[np.bool_]  # by the first session
     is_slower: NDArray[np.bool_]  # reported
     is_faster: NDArray[np.bool_]
     waits: NDArray[np.bool_]  # suspected, and a second run is needed to decide
@@ -127,7 +126,6 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
         return Gate(
             all=every,
             probability=probability,
-            suspected=slower,
             is_slower=slower,
             is_faster=is_faster,
             waits=is_over & ~slower,
@@ -147,7 +145,6 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
     return Gate(
         all=every,
         probability=probability,
-        suspected=suspected,
         is_slower=is_slower,
         is_faster=is_faster & ~is_over,
         waits=suspected & ~is_slower & (~enough | (over_later > 0)),

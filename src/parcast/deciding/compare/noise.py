@@ -50,7 +50,6 @@ class RunNoise:
     within: Array  # (cells,): variance of log time among runs of a session [1]
     free: Array  # (cells,): degrees of freedom of that [1]
     between: float  # variance of log time among sessions [1]
-    is_known: NDArray[np.bool_]  # (cells,): whether any repetition tells of the first
     is_between_known: bool  # whether several sessions tell of the second
 
     def mean_of(self, cells: Cells) -> tuple[Array, Array]:
@@ -80,7 +79,6 @@ def noise_of(cells: Cells) -> RunNoise:
         within=within,
         free=weight + free,
         between=float(known / (1 + of_sessions)),
-        is_known=free > 0,
         is_between_known=of_sessions > 0,
     )
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.goals.goals import Goals
+from parcast.descriptions.machine import HOUR
 from parcast.forecasting.request import wall_time_limit, way_up
 from parcast.numerics import probability_up_to
 
 HAIR: Final = 1e-9  # of a limit, by which rounding may exceed it
-HOUR: Final = 3600.0
 LIMIT_HOLDS: Final = 0.95  # probability with which a run ends within its wall-time limit
 CLOSE: Final = 0.05  # of the least time, by which what costs less may take longer [D]
 MOST_KEPT: Final = 400  # configurations that an answer holds beside its front

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.deciding.goals.configurations import HAIR, HOUR, ConfigurationTable, Weighed
+from parcast.deciding.goals.configurations import HAIR, ConfigurationTable, Weighed
 from parcast.deciding.goals.goals import amount_text
 from parcast.descriptions.amount import Amount
-from parcast.descriptions.machine import Machine
+from parcast.descriptions.machine import HOUR, Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParcastError
 from parcast.forecasting.request import way_up

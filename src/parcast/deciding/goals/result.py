@@ -10,10 +10,11 @@ import numpy as np
 
 from parcast.deciding.alternatives import Ways
 from parcast.deciding.decision import Decision
-from parcast.deciding.goals.configurations import HOUR, Weighed
+from parcast.deciding.goals.configurations import Weighed
 from parcast.deciding.goals.goals import Goals, amount_text
 from parcast.deciding.goals.needed import Needed
 from parcast.deciding.goals.nodes import NodeSize
+from parcast.descriptions.machine import HOUR
 from parcast.forecasting.next_runs.result import PlannedRun
 from parcast.saved.call import Call
 from parcast.show.outline import document_of

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
+from parcast.deciding.goals.configurations import LIMIT_HOLDS, ConfigurationTable, Weighed
 from parcast.deciding.goals.from_runs import PlanAsked
 from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS, WORTH_IT, Goals, goals_of
 from parcast.deciding.goals.nodes import NodeSize, PKind, what_p_counts
 from parcast.deciding.goals.subjects import TimedProgram
 from parcast.deciding.proposal.result import Proposal, ProposedJob, ScalingPoint
 from parcast.deciding.proposal.sites import FOUR, SITES, items_of
-from parcast.descriptions.machine import Machine
+from parcast.descriptions.machine import HOUR, Machine
 from parcast.errors import (
     Argument,
     FitFailed,
@@ -48,8 +48,6 @@ from parcast.words import whole
 
 Site = Literal["incite", "archer2", "ncar"]
 ROOMY: Final = 1e18  # memory of a node of which only the need is asked [B]
-HOUR: Final = 3600.0
-LIMIT_HOLDS: Final = 0.95  # probability with which a run ends within its wall-time limit
 
 
 def plan_proposal(

@@ -100,16 +100,14 @@ def efficiencies_of(runs: Sequence[RegionUse], *, is_weak: bool) -> Efficiencies
     )
 
 
-STUDENT_90: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
-
-
 def _half_width(values: Array) -> float:
     """Half-width of the 90 % interval of the mean logarithm, by Student's t; NaN of one value."""
     if len(values) < 2 or not np.all(values > 0):
         return float("nan")
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # SciPy ships no types
+
     logs = np.log(values)
-    quantile = STUDENT_90[min(len(logs) - 2, len(STUDENT_90) - 1)]
-    return float(quantile * logs.std(ddof=1) / np.sqrt(len(logs)))
+    return float(stdtrit(len(logs) - 1, 0.95) * logs.std(ddof=1) / np.sqrt(len(logs)))
 
 
 def is_weak_by_instructions(runs: Sequence[RegionUse]) -> bool:
