@@ -183,7 +183,7 @@ def task_of(
     """Task of a phase at one point; `cycles` have the shape of the grid."""
     count = float(cycles[place])
     groups = round(float(demands.groups[place]))
-    uncontended = float(((1.0 - demands.contention) * demands.transfer)[place])
+    uncontended = float((demands.transfer - demands.shared)[place])
     clustered = phase.io.kind == "clustered"
     cycle = Cycle(
         jobs=groups,

@@ -242,7 +242,7 @@ def test_times_come_from_operations_messages_and_bytes():
     assert float(asked.computing) == pytest.approx(8 / 4 + 0.5)
     assert float(asked.startup) == pytest.approx(3e-3 + 4e-3)
     assert float(asked.transfer) == pytest.approx(0.05)
-    assert float(asked.contention) == pytest.approx(0.25)
+    assert float(asked.shared) == pytest.approx(0.25 * 0.05)
     assert float(asked.io_startup) == pytest.approx(3e-3)
     assert float(asked.io_transfer) == pytest.approx(2)
 
@@ -296,11 +296,50 @@ def test_processors_of_a_node_share_its_link_and_talk_faster_within_it():
     np.testing.assert_allclose(linked(), [0, 8, 8, 8, 8])
 
 
-def test_a_link_beside_contention_warns():
+def sharing(kind, bandwidth="1 GB/s", saturation="4 GB/s", **node):
+    """Times of 2 to 32 processors that send 2 GB off their nodes in each of five bursts."""
+    described = SpmdPhase(
+        law="spmd",
+        bursts_per_io=5,
+        compute={"parallel": "40 s", "variability": "30 %"},
+        communication={"volume": "2 GB", "off_node": "1" if node else None},
+        io={"kind": kind, "volume": "1 GB"},
+    )
+    storage = {"bandwidth": "2 GB/s"}
+    network = {"bandwidth": bandwidth, "saturation": saturation}
+    machine = Machine(network=network, storage=storage, node=node)
+    return described.times(machine, {"p": 2.0 ** np.arange(1, 6)}).time
+
+
+@pytest.mark.parametrize("kind", ["synchronous", "striped", "clustered"])
+def test_a_link_and_a_network_that_all_share_count_each_byte_once(kind):
+    open_link, no_link = sharing(kind, processors=1, network_bandwidth="1 EB/s"), sharing(kind)
+    np.testing.assert_array_equal(open_link, no_link)
+    # One rank a node: the slower of pair and link is the rate of a pair.
+    alone = sharing(kind, processors=1, network_bandwidth="0.5 GB/s")
+    np.testing.assert_allclose(alone, sharing(kind, bandwidth="0.5 GB/s"), rtol=1e-12)
+    narrow = sharing(kind, processors=1, network_bandwidth="8 GB/s", saturation="0.2 GB/s")
+    np.testing.assert_allclose(narrow, sharing(kind, saturation="0.2 GB/s"), rtol=1e-12)
+    # Of more than one node: more ranks a node are slower, and neither limit is forgotten.
+    times = np.array([sharing(kind, processors=m, network_bandwidth="2 GB/s") for m in (2, 4, 8)])
+    assert (np.diff(times, axis=0)[:, 3:] >= -1e-12).all()
+    assert times[-1][3] > times[0][3] + 1
+    for m, both in zip((2, 4, 8), times, strict=True):
+        link = sharing(kind, processors=m, network_bandwidth="2 GB/s", saturation=None)
+        waits = no_link - sharing(kind, saturation=None)
+        away = 2.0 ** np.arange(1, 6) > m
+        assert (both >= np.maximum(link, no_link) - 1e-9)[away].all()
+        assert (both <= link + waits + 1e-9)[away].all()
+
+
+def test_bytes_within_a_node_do_not_wait_for_the_network():
     network = {"bandwidth": "1 GB/s", "saturation": "2 GB/s"}
-    machine = Machine(network=network, node={"processors": 4, "network_bandwidth": "1 GB/s"})
-    [warning] = SpmdPhase(law="spmd", communication={"volume": "1 GB"}).warnings(machine)
-    assert "with node.network_bandwidth and contention both, times are too long" in warning
+    machine = Machine(network=network, node={"processors": 4, "message_bandwidth": "8 GB/s"})
+    phase = SpmdPhase(law="spmd", communication={"volume": "7 GB"})
+    asked = phase.demands(machine, {"p": np.array([1, 4, 8])})
+    np.testing.assert_allclose(asked.shared, [0, 0, 2])  # of 7 partners 4 are elsewhere
+    np.testing.assert_allclose(asked.transfer, [0, 7 / 8, 4 + 3 / 8])
+    np.testing.assert_allclose(asked.delay, [0, 7 / 8, 2 + 3 / 8])
 
 
 def test_traffic_needs_a_memory_bandwidth():

@@ -37,7 +37,7 @@ from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine, level_of
 from parcast.errors import Argument, ParameterError, require
 from parcast.laws.spmd.tables import InputOutput, IoLaw, SpmdTables
-from parcast.laws.spmd.transfers import routes_of
+from parcast.laws.spmd.transfers import byte_time, transfer_of
 from parcast.queueing.order import deviation_of_maximum, expected_maximum
 
 
@@ -52,8 +52,8 @@ class Demands:
     parallel: Array  # S_par: computing that is shared, on one processor [s]
     serial: Array  # S_ser: computing that every processor repeats [s]
     startup: Array  # S0_com; 0 for a lone processor [s]
-    transfer: Array  # v = g(p) SR_com; 0 for a lone processor [s]
-    contention: Array  # w [1]
+    transfer: Array  # v = g(p) SR_com, while nobody else sends; 0 for a lone processor [s]
+    shared: Array  # its part in the shared network, w v [s]
     io_startup: Array  # S0_io [s]
     io_transfer: Array  # SR_io: all bytes at the rate of one server [s]
     traffic: Array  # processors of a group whose transfers use the shared network: 1 or c [1]
@@ -71,12 +71,12 @@ class Demands:
     @property
     def delay(self) -> Array:
         """Communication that nobody else delays, f [s]."""
-        return self.startup + (1.0 - self.contention) * self.transfer
+        return self.startup + (self.transfer - self.shared)
 
     @property
     def queue(self) -> Array:
         """Service at the shared network, x [s]."""
-        return self.contention * self.transfer * self.traffic
+        return self.shared * self.traffic
 
 
 def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
@@ -99,30 +99,30 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     p = at["p"]
     among = communicating(phase, at)
     talks = np.asarray((phase.reading == "published") | (p > 1), dtype=np.float64)
-    compute, communication = phase.compute, phase.communication
-    group = _group(communication.group(at), p)
+    compute = phase.compute
+    group = _group(phase.communication.group(at), p)
     bursts = phase.bursts_per_io(at)
     if "bursts_per_io*" in at:  # a sample of an uncertain number
         bursts = np.maximum(bursts, 1.0)
     require(
         "bursts_per_io", bursts, bursts >= 1, must="be at least 1", hint="Give the bursts per I/O."
     )
-    contention = _contention(phase, machine, among)
+    parallel = computing_time(compute.parallel, machine, at)
+    moving, serial = memory_time(phase, machine, at), computing_time(compute.serial, machine, at)
+    startup = talks * _startup(phase, machine, among)
+    transfer, shared = _transfer(phase, machine, among)
     return Demands(
         p=p,
         d=at["d"],
         group=group,
         bursts=bursts,
-        parallel=np.maximum(
-            computing_time(compute.parallel, machine, at), memory_time(phase, machine, at)
-        ),
-        serial=computing_time(compute.serial, machine, at),
-        startup=talks * _startup(phase, machine, among),
-        transfer=talks
-        * (_amount(communication.transfer, among) + _network_time(phase, machine, among)),
-        contention=contention,
+        parallel=np.maximum(parallel, moving),
+        serial=serial,
+        startup=startup,
+        transfer=talks * transfer,
+        shared=talks * shared,
         **_io(phase.io, machine, at),
-        traffic=group if communication.traffic == "processor" else np.ones(()),
+        traffic=group if phase.communication.traffic == "processor" else np.ones(()),
     )
 
 
@@ -193,24 +193,26 @@ def _startup(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     return _amount(given.startup, at) + messages * latency
 
 
-def _contention(phase: SpmdTables, machine: Machine, at: Point) -> Array:
-    """Level of contention: the program's, or else the machine's; 0 where nothing is sent."""
-    given = phase.communication
-    if given.volume is None and given.transfer is None:
-        return np.zeros(())
-    if given.contention is not None and LEVEL not in at:
-        return level_of(given.contention, at)
+def contention_of(phase: SpmdTables, machine: Machine, at: Point) -> Array:
+    """Level of contention: the program's, or else the machine's."""
+    given = phase.communication.contention
+    if given is not None and LEVEL not in at:
+        return level_of(given, at)
     return machine.contention(at)
 
 
-def _network_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
-    """Time of the bytes of a burst without contention."""
-    volume = phase.communication.volume
-    if volume is None:
-        return np.zeros(())
-    value = _amount(volume, at)
-    routes = routes_of(phase, machine, at, volume)
-    return np.asarray(sum(value * route.share / route.rate for route in routes))
+def _transfer(phase: SpmdTables, machine: Machine, at: Point) -> tuple[Array, Array]:
+    """Transfer of a burst while nobody else sends, and its part in the shared network [s]."""
+    given = phase.communication
+    if given.volume is None and given.transfer is None:
+        return np.zeros(()), np.zeros(())
+    level = contention_of(phase, machine, at)
+    time = _amount(given.transfer, at)
+    if given.volume is None:
+        return time, level * time
+    value = _amount(given.volume, at)
+    routes, shared = transfer_of(phase, machine, at, given.volume)
+    return time + value * byte_time(*routes), level * (time + value * byte_time(shared))
 
 
 def _io(io: InputOutput | IoLaw, machine: Machine, at: Point) -> dict[str, Array]:

@@ -5,13 +5,14 @@ The solvers give the derivatives of the time by computing u, delay f, queue x an
 and machine (`parcast.laws.spmd.demands`)::
 
     dT/d ln S_par = dT/du S_par/p            dT/d ln S0_com = dT/df S0_com
-    dT/d ln S_ser = dT/du S_ser              dT/d ln v = dT/df (1-w) v + dT/dx w v m
-    dT/d ln S0_io = dT/dy S0_io              dT/d ln w = -dT/df w v + dT/dx w v m
+    dT/d ln S_ser = dT/du S_ser              dT/d ln v = dT/df v
+    dT/d ln S0_io = dT/dy S0_io              dT/d ln q = (m dT/dx - dT/df) q
     dT/d ln SR_io = dT/dy (y - S0_io)
 
-with m the processors of a group whose transfers use the shared network. Where two amounts add up
-to one demand each takes its share. The level of contention that follows from the rates of the
-network (w = bandwidth/saturation, while below 1) follows each of them.
+with q = w v the part of a transfer in the shared network, and m the processors of a group whose
+transfers use it. Where two amounts add up to one demand each takes its share. The level of
+contention that follows from the rates of the network (w = bandwidth/saturation, while below 1)
+follows each of them.
 
 A cycle is `bursts_per_io` bursts of computing and communicating, then one I/O. The processors,
 the network and the disks are a closed queueing network (`parcast.laws.spmd.networks`), the demands
@@ -46,6 +47,7 @@ from parcast.laws.spmd.demands import (
     Demands,
     communicating,
     computing_time,
+    contention_of,
     demands,
     io_service,
     memory_time,
@@ -53,7 +55,7 @@ from parcast.laws.spmd.demands import (
 )
 from parcast.laws.spmd.networks import FEW_CYCLES, cycle, ends_apart, run_of
 from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
-from parcast.laws.spmd.transfers import byte_time, routes_of
+from parcast.laws.spmd.transfers import NodeRoute, byte_time, transfer_of
 
 # Measured with 1,000,000 points, 100,000 of clusters and 1000 with other sums at each, see
 # `Phase.dearness`.
@@ -77,20 +79,19 @@ def spmd_slopes(
         **_of_messages(phase, machine, by, at),
         **_of_storage(phase, machine, by, at),
     }
-    _add(slopes, _of_contention(phase, machine, by, demand, at))
+    _add(slopes, _of_contention(phase, machine, by["shared"], at))
     return slopes
 
 
 def demand_slopes(phase: SpmdTables, demand: Demands, solved: CycleDemands) -> Slopes:
     """Derivatives of a time by the logarithm of each field of `Demands` [s]."""
-    v, w = demand.transfer, demand.contention
     io_rate_part = io_service(phase, demand) - demand.io_startup
     return {
         "parallel": solved.by_computing * demand.parallel / demand.p,
         "serial": solved.by_computing * demand.serial,
         "startup": solved.by_delay * demand.startup,
-        "transfer": solved.by_delay * (1.0 - w) * v + solved.by_queue * w * v * demand.traffic,
-        "contention": w * v * (solved.by_queue * demand.traffic - solved.by_delay),
+        "transfer": solved.by_delay * demand.transfer,
+        "shared": (solved.by_queue * demand.traffic - solved.by_delay) * demand.shared,
         "io_startup": solved.by_io * demand.io_startup,
         "io_transfer": solved.by_io * io_rate_part,
     }
@@ -139,14 +140,27 @@ def _of_messages(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> 
     among = communicating(phase, at)
     own = _share(given.startup, (given.messages, network.latency), among)
     slopes = _parts(by["startup"], own, given.startup, (given.messages, network.latency))
-    routes = () if given.volume is None else routes_of(phase, machine, among, given.volume)
-    byte = byte_time(routes)
-    rate = 1.0 / byte if routes else None
-    own = _share(given.transfer, (given.volume,), among, rate=rate)
-    slopes |= _parts(by["transfer"], own, given.transfer, (given.volume,))
+    if given.volume is None:
+        if given.transfer is not None:
+            slopes[given.transfer.name] = by["transfer"] + by["shared"]
+        return slopes
+    routes, shared = transfer_of(phase, machine, among, given.volume)
+    for slope, over in ((by["transfer"], routes), (by["shared"], (shared,))):
+        _add(slopes, _of_routes(given, slope, over, among))
+    return slopes
+
+
+def _of_routes(
+    given: Communication, slope: Array, routes: tuple[NodeRoute, ...], at: Point
+) -> Slopes:
+    """Split the derivative by a transfer among what is sent, and the rates of its routes."""
+    assert given.volume is not None
+    byte = byte_time(*routes)
+    some = np.where(byte > 0, byte, 1.0)  # 0 where no byte takes any of the routes
+    own = _share(given.transfer, (given.volume,), at, over=byte)
+    slopes = _parts(slope, own, given.transfer, (given.volume,))
     for route in routes:
-        assert given.volume is not None
-        part = slopes[given.volume.name] * route.share / route.rate / byte
+        part = slopes[given.volume.name] * route.share / route.rate / some
         _add(slopes, {name: -part * here for name, here in route.limits.items()})
     return slopes
 
@@ -159,10 +173,10 @@ def _of_storage(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> S
     latency = storage.latency if given.is_there else None
     own = _share(given.startup, (latency,), at)
     slopes = _parts(by["io_startup"], own, given.startup, (latency,))
-    rate = None
+    byte = None
     if given.volume is not None:
-        rate = machine.need("storage.bandwidth", at, why=given.volume.name)
-    own = _share(given.transfer, (given.volume,), at, rate=rate)
+        byte = 1.0 / machine.need("storage.bandwidth", at, why=given.volume.name)
+    own = _share(given.transfer, (given.volume,), at, over=byte)
     slopes |= _parts(by["io_transfer"], own, given.transfer, (given.volume,))
     if given.volume is not None and storage.bandwidth is not None:
         slopes["storage.bandwidth"] = -slopes[given.volume.name]
@@ -173,13 +187,13 @@ def _share(
     own: Amount | None,
     factors: tuple[Amount | None, ...],
     at: Point,
-    rate: Array | None = None,
+    over: Array | None = None,
 ) -> Array:
-    """Share of an amount in the sum of it and a product, over a rate if there is one."""
+    """Share of an amount in the sum of it and a product, times `over` if there is one."""
     if own is None or any(factor is None for factor in factors):
         return np.asarray(0.0 if own is None else 1.0)
     first = own(at)
-    other = np.ones(()) if rate is None else 1.0 / rate
+    other = np.ones(()) if over is None else over
     for factor in factors:
         other = other * factor(at) if factor is not None else other
     total = np.asarray(first + other)
@@ -196,12 +210,9 @@ def _parts(
     return slopes
 
 
-def _of_contention(
-    phase: SpmdTables, machine: Machine, by: Slopes, demand: Demands, at: Point
-) -> Slopes:
+def _of_contention(phase: SpmdTables, machine: Machine, slope: Array, at: Point) -> Slopes:
     """Derivatives by what the level of contention comes from; 0 where it is held at 1."""
     network, own = machine.network, phase.communication.contention
-    slope = by["contention"]
     if LEVEL in at or (
         phase.communication.volume is None and phase.communication.transfer is None
     ):
@@ -212,7 +223,8 @@ def _of_contention(
         return {"network.contention": slope}
     if network.saturation is None and "network.saturation" not in at:
         return {}
-    follows = np.where(demand.contention < 1.0, slope, 0.0)
+    level = contention_of(phase, machine, communicating(phase, at))
+    follows = np.where(level < 1.0, slope, 0.0)
     return {"network.bandwidth": follows, "network.saturation": -follows}
 
 
@@ -281,7 +293,7 @@ class SpmdPhase(SpmdTables):
             by = demand_slopes(self, demand, self.run(demand, self.cycles(at)))
         return Breakdown(
             compute=by["parallel"] + by["serial"],
-            communication=by["startup"] + by["transfer"],
+            communication=by["startup"] + by["transfer"] + by["shared"],
             io=by["io_startup"] + by["io_transfer"],
         )
 
@@ -365,16 +377,6 @@ class SpmdPhase(SpmdTables):
             yield (
                 "In the published reading speedups are over the time of equation (1), without "
                 "communication: on one processor and one disk they are below 1."
-            )
-        if (
-            talks
-            and machine.node.network_bandwidth is not None
-            and any(x is not None for x in knows)
-        ):
-            yield (
-                "Bytes that wait for the link of a node wait for the shared network as well: with "
-                "node.network_bandwidth and contention both, times are too long. Leave out "
-                "network.saturation where only the links limit."
             )
         joins = self.io.kind == "synchronous" and self.bursts == "geometric"
         if joins and self.is_exponential and not self.has_many_bursts:

@@ -7,6 +7,14 @@ bandwidth of a pair, L that of the link of a node and M that of a pair within a 
 
 The share o is that of partners anywhere; a program may give another. Without L and M all bytes
 pass at the rate of a pair, as published.
+
+Bytes that leave a node pass the network that all share, at the level of contention w. It serves
+them at the rate that it has without the links, and what the link of their node adds is a delay of
+their own before it, in which nobody else waits [D]::
+
+    x = w o V/r        f = SR_com - x
+
+so that each byte waits once, at whichever of the two is busier.
 """
 
 from collections.abc import Mapping
@@ -30,21 +38,26 @@ class NodeRoute(NamedTuple):
     limits: Mapping[str, Array]  # 1 where the rate is that of this amount of the machine, else 0
 
 
-def routes_of(
-    phase: SpmdTables, machine: Machine, at: Point, volume: Amount
-) -> tuple[NodeRoute, ...]:
+class Transfer(NamedTuple):
+    """Routes of the bytes of a phase, and those of them that pass the network that all share."""
+
+    routes: tuple[NodeRoute, ...]
+    shared: NodeRoute  # at the rate without the link of a node
+
+
+def transfer_of(phase: SpmdTables, machine: Machine, at: Point, volume: Amount) -> Transfer:
     """Routes of the bytes of a phase."""
     why = volume.name
     node = machine.node
+    pairs = _between_pairs(phase, machine, at, why)
     if node.network_bandwidth is None and node.message_bandwidth is None:
-        return (_between_pairs(phase, machine, at, why),)
+        return Transfer((pairs,), pairs)
     p = np.asarray(at["p"], dtype=np.float64)
     together = np.minimum(p, node.processors or 1)
     leaving = (p - together) / np.maximum(p - 1.0, 1.0)
     if phase.communication.off_node is not None:
         leaving = np.where(p > together, level_of(phase.communication.off_node, at), 0.0)
-    away = _between_pairs(phase, machine, at, why)
-    inside = away
+    inside = away = pairs
     if node.network_bandwidth is not None:
         link = machine.need("node.network_bandwidth", at, why=why) / together
         is_link = np.asarray(link < away.rate, dtype=np.float64)
@@ -55,7 +68,8 @@ def routes_of(
     if node.message_bandwidth is not None:
         rate = machine.need("node.message_bandwidth", at, why=why)
         inside = NodeRoute(ALL, rate, {"node.message_bandwidth": ALL})
-    return inside._replace(share=1.0 - leaving), away._replace(share=leaving)
+    routes = (inside._replace(share=1.0 - leaving), away._replace(share=leaving))
+    return Transfer(routes, pairs._replace(share=leaving))
 
 
 def _between_pairs(phase: SpmdTables, machine: Machine, at: Point, why: str) -> NodeRoute:
@@ -71,6 +85,6 @@ def _between_pairs(phase: SpmdTables, machine: Machine, at: Point, why: str) -> 
     return NodeRoute(ALL, rate, limits)
 
 
-def byte_time(routes: tuple[NodeRoute, ...]) -> Array:
+def byte_time(*routes: NodeRoute) -> Array:
     """Time of a byte [s/B]."""
     return np.asarray(sum(route.share / route.rate for route in routes))
