@@ -246,7 +246,7 @@ def with_disk_seconds(
     and so does a rate that is not to be fitted.
     """
     phase = program.phase[0]
-    if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
+    if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.parts:
         return program, runs
     disk_bytes = counts_of_runs(phase, timed_runs(runs))[:, NAMES.index("disk")]
     rest = runs.without(DISK)
@@ -268,7 +268,7 @@ def with_disk_seconds(
 def disk_trend_of(program: Program, runs: Measurements) -> Iterator[str]:
     """Say what `disk_trend` does of the runs of a program of one counting phase."""
     phase = program.phase[0]
-    if len(program.phase) == 1 and isinstance(phase, SteadyStatePhase) and DISK in runs.axes:
+    if len(program.phase) == 1 and isinstance(phase, SteadyStatePhase) and DISK in runs.parts:
         timed = timed_runs(runs)
         yield from disk_trend(timed, counts_of_runs(phase, timed)[:, NAMES.index("disk")])
 

@@ -200,13 +200,13 @@ class TimedRuns:
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
-    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one."""
+    """Group measurements into configurations: rows that agree in all axes are one."""
     require_one_of_each(runs, "runs")
-    axes = {name: column for name, column in runs.axes.items() if name != DISK}
+    axes = runs.axes
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)
     groups = [np.flatnonzero(group == i) for i in range(table.shape[1])]
-    disk = runs.axes.get(DISK)
+    disk = runs.parts.get(DISK)
     logs = np.log(runs.time)
     sizes = np.array([len(rows) for rows in groups])
     deviation, freedom = None, float((sizes - 1).sum())

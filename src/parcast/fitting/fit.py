@@ -84,7 +84,7 @@ def fit(
     measurements : Measurements, table or path
         Measured times with the axes p and, where the program uses them, d and n. Of repetitions
         the median is taken; every configuration has the same weight. For a law with capacities,
-        `disk_s` may give the seconds that the disk took. Speedups over
+        the part `disk_s` may give the seconds that the disk took. Speedups over
         one processor and one disk, as `parcast.read_measurements` gives them, are fitted as such.
     machine : Machine or path, optional
         The machine of the runs, or the path of its TOML file.

@@ -20,7 +20,8 @@ from parcast.units import SIZE_UNITS, TIME_UNITS, shown, time_unit_factor
 
 LABELS = ("callpath", "machine")  # the columns that hold text
 MEMORY: Final = ("memory_B", "memory_total_B")  # of the largest process, and of all at a time
-MAY_BE_UNKNOWN: Final = ("deviation", *MEMORY)  # columns that hold NaN where nothing is known
+PARTS: Final = ("compute_s", "communication_s", "disk_s")  # what of a time went where
+MAY_BE_UNKNOWN: Final = ("deviation", *MEMORY, *PARTS)  # columns that may hold NaN
 MOST_ROWS: Final = 20_000_000  # of measurements from files, in 1 GB of memory
 MOST_CELLS: Final = 50_000_000  # their columns together
 MOST_COLUMNS: Final = 1_000  # of a file
@@ -87,10 +88,21 @@ DOMAINS = {
             "Leave it empty where it is unknown.",
         ),
     ),
+    **dict.fromkeys(
+        PARTS,
+        Domain(
+            lambda x: ~(x < 0) & ~np.isinf(x),
+            "be a time of at least 0",
+            "Leave it empty where it is unknown.",
+        ),
+    ),
 }
 LIMITS = {  # within its domain, what can be computed with
     "p": Domain(lambda x: x <= 1e9, "be at most 1e9", "No machine has more."),
-    "deviation": Domain(lambda x: ~(x > 1e30), "be at most 1e30 s", "Check its unit."),
+    **dict.fromkeys(
+        ("deviation", *PARTS),
+        Domain(lambda x: ~(x > 1e30), "be at most 1e30 s", "Check its unit."),
+    ),
     **dict.fromkeys(MEMORY, Domain(lambda x: ~(x > 1e18), "be at most 1 EB", "Check its unit.")),
     "time": Domain(  # the squares of others overflow
         lambda x: (x >= 1e-30) & (x <= 1e30), "lie between 1e-30 and 1e30 s", "Check its unit."
@@ -123,6 +135,16 @@ def memory_unit(name: str) -> tuple[str, str] | None:
     """
     base, _, unit = name.rpartition("_")
     return (f"{base}_B", unit) if f"{base}_B" in MEMORY and unit in SIZE_UNITS else None
+
+
+def part_unit(name: str) -> tuple[str, str] | None:
+    """Column of a part of the time that a name stands for, and its unit; None where it is none.
+
+    >>> part_unit("disk_s"), part_unit("compute_ms"), part_unit("disk"), part_unit("disk_hours")
+    (('disk_s', 's'), ('compute_s', 'ms'), None, None)
+    """
+    base, _, unit = name.rpartition("_")
+    return (f"{base}_s", unit) if f"{base}_s" in PARTS and unit in TIME_UNITS else None
 
 
 def is_name_of_time(name: str) -> bool:

@@ -25,6 +25,7 @@ from parcast.timings.columns import (
     LABELS,
     MAY_BE_UNKNOWN,
     MEMORY,
+    PARTS,
     axis_name_fault,
     time_unit,
     to_names,
@@ -62,7 +63,8 @@ class Measurements:
         Any other number that was varied: finite. Names must not be those of times (`time`,
         `time_...`) or of what a forecast computes (`speedup`, `efficiency`). `memory_B` and
         `memory_total_B` are no axes but the most memory of the largest process and of all at a
-        time: above 0, or NaN where it is unknown. [B]
+        time: above 0, or NaN where it is unknown. [B] `compute_s`, `communication_s` and `disk_s`
+        are what of the time went where: at least 0, or NaN where it is unknown. [s]
 
     Raises
     ------
@@ -83,6 +85,7 @@ class Measurements:
     _repetition: NDArray[np.int64] | None
     _deviation: NDArray[np.float64] | None
     _memory: dict[str, NDArray[np.float64]]
+    _parts: dict[str, NDArray[np.float64]]
     _time: NDArray[np.float64]
     _measure: Measure
     _cut_off: Measurements | None
@@ -127,6 +130,7 @@ class Measurements:
         set_field(self, "_repetition", number)
         set_field(self, "_deviation", columns.pop("deviation", None))
         set_field(self, "_memory", {x: columns.pop(x) for x in MEMORY if x in columns})
+        set_field(self, "_parts", {x: columns.pop(x) for x in PARTS if x in columns})
         set_field(self, "_measure", measure)
         set_field(self, "_cut_off", cut_off)
         set_field(self, "_time", columns.pop("time"))
@@ -183,6 +187,11 @@ class Measurements:
         return MappingProxyType(self._memory)
 
     @property
+    def parts(self) -> Mapping[str, NDArray[np.float64]]:
+        """The columns there are of parts of the time, of `PARTS`; read-only. [s]."""
+        return MappingProxyType(self._parts)
+
+    @property
     def time(self) -> NDArray[np.float64]:
         """The wall time of each run. [s]."""
         return self._time
@@ -210,7 +219,8 @@ class Measurements:
         """All columns by name, as `Measurements(**columns)` takes them."""
         beside = {"repetition": self._repetition, "deviation": self._deviation}
         known = {name: column for name, column in beside.items() if column is not None}
-        return self._axes | self._labels | known | self._memory | {"time": self._time}
+        beside_time = self._memory | self._parts
+        return self._axes | self._labels | known | beside_time | {"time": self._time}
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -388,7 +398,7 @@ class Measurements:
     def __repr__(self) -> str:
         """Say in one line what was measured."""
         columns = self.columns
-        for name in ("repetition", "deviation", *MEMORY):
+        for name in ("repetition", *MAY_BE_UNKNOWN):
             columns.pop(name, None)
         ranges = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
         rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
@@ -474,7 +484,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
                 must="be given",
                 hint="Measurements need p and time, or one table that has them.",
             )
-    beside = ("repetition", "deviation", *MEMORY)
+    beside = ("repetition", *MAY_BE_UNKNOWN)
     others = [x for x in given if x not in ("p", "time", *beside, *LABELS)]
     for name in others:
         if fault := axis_name_fault(name):

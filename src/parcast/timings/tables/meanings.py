@@ -137,7 +137,7 @@ def _says_nothing_new(header: Header, i: int, title: Title) -> bool:
         return _repeats_the_time(header, i, title)
     is_time = (
         is_name_of_time(title.text)
-        if times[0].title == "time_s"  # beside which others may be parts for a fit: disk_s
+        if times[0].title == "time_s"  # beside which others are parameters
         else title.names_time or title.is_of_processors
     )
     return is_time or (header.has("rank") and _varies_by_rank(header, i))

@@ -16,6 +16,7 @@ from parcast.timings.columns import (
     MOST_COLUMNS,
     axis_name_fault,
     memory_unit,
+    part_unit,
     time_unit,
 )
 from parcast.timings.measure import Measure
@@ -223,14 +224,16 @@ def _quantity_of_pair(header: Header, called: Sequence[str | None]) -> str:
 def _unknown_in_part(
     header: Header, name: str, title: str, unit: str, *, is_new: bool
 ) -> ColumnMeaning | None:
-    """Make a column of deviations, or of memory: of a table of `parcast measure`, or named so."""
+    """Make a column of deviations, of memory, or of parts of the time beside the time itself."""
     if is_deviation(name):
         of_name = time_unit_of(name.removeprefix("deviation_"))
         return ColumnMeaning("deviation", title, unit or title_of(title).unit or of_name)
     titles = header.titles
     is_ours = name in MEMORY and "time_s" in titles and "rank" not in titles
-    memory = memory_unit(name) if is_new or is_ours else None
-    return ColumnMeaning(memory[0], title, memory[1]) if memory else None
+    found = memory_unit(name) if is_new or is_ours else None
+    if is_new or ("rank" not in titles and any(map(time_unit, titles))):
+        found = found or part_unit(name)
+    return ColumnMeaning(found[0], title, found[1]) if found else None
 
 
 def is_deviation(name: str) -> bool:

@@ -27,6 +27,7 @@ from parcast.timings.columns import (
     MOST_NAMES,
     MOST_ROWS,
     MOST_TEXT,
+    PARTS,
     axis_name_fault,
     is_label,
     is_name_of_time,
@@ -38,15 +39,16 @@ from parcast.timings.notes import AS_BOUNDS
 from parcast.timings.tables.header import ColumnMeaning, Header
 from parcast.timings.tables.layout import LineLayout
 from parcast.timings.tables.meanings import have_ended, were_cut_off
+from parcast.timings.tables.parts import RUN, PartsOfRuns, part_named
 from parcast.timings.tables.titles import title_of
 from parcast.timings.tables.values import (
     MeasuredRows,
+    beside_time,
     cell_fault,
     in_domain,
     measured,
     numbers,
     runs_of_ranks,
-    sizes,
 )
 from parcast.units import shown
 from parcast.words import listed
@@ -76,6 +78,8 @@ class ColumnsRead:
         self._has_units: dict[int, bool] = {}  # whether the cells of a column have units
         self._cut_off: list[dict[str, NDArray[Any]]] = []  # runs that took longer than a limit
         self._oversubscribed = Oversubscribed()
+        has_parts = self._metric is not None and any(map(part_named, header.cells(self._metric)))
+        self._beside = PartsOfRuns(layout.decimal) if has_parts else None
         self._place_of_p = next((i for i, x in self._read.items() if x.name == "p"), 0)
         self._has_rows = False
         self._rows = 0  # kept
@@ -117,14 +121,16 @@ class ColumnsRead:
         """Take in some rows, each the number of its line and its text."""
         lines, cells = self._split(rows, is_utf8=is_utf8)
         self._has_rows |= bool(lines)
-        scale = None
+        scale, runs = None, None
         if self._metric is not None:
             self._oversubscribed.look_at(cells[self._metric], cells[self._place_of_p])
             is_time, scale = self._choose_times(cells[self._metric], lines)
+            if self._beside is not None:
+                runs = self._runs(self._beside, cells, lines, is_time)
             lines = list(compress(lines, is_time))
             cells = [list(compress(values, is_time)) for values in cells]
         bad = np.zeros((len(lines), len(cells)), dtype=bool)
-        values: dict[str, NDArray[Any]] = {}
+        values: dict[str, NDArray[Any]] = {} if runs is None else {RUN: runs}
         times: dict[int, MeasuredRows] = {}
         for i, column in self._read.items():
             if i == self._status:
@@ -141,8 +147,8 @@ class ColumnsRead:
                 )
                 bad[:, i] = times[i].bad
                 self._has_units[i] = times[i].has_units
-            elif column.name in MEMORY:
-                values[column.name], bad[:, i] = sizes(
+            elif column.name in (*MEMORY, *PARTS):
+                values[column.name], bad[:, i] = beside_time(
                     cells[i], column, decimal=self._layout.decimal
                 )
             else:
@@ -154,9 +160,28 @@ class ColumnsRead:
         if not self._faults:
             self._keep_measured(values, times, cells)
 
-    def _note(self, i: int, cell: str, line: int) -> None:
-        """Note what is wrong with a cell of a column."""
-        column, has_units = self._read[i], self._has_units.get(i, False)
+    def _runs(
+        self,
+        beside: PartsOfRuns,
+        cells: Sequence[Sequence[str]],
+        lines: Sequence[int],
+        is_time: Sequence[bool],
+    ) -> NDArray[np.float64]:
+        """Keep the parts of times among some rows; give the numbers of the runs of the times."""
+        names = [x.strip() for x in cells[self._metric or 0]]
+        places = [i for i, x in enumerate(names) if is_time[i] or part_named(x)]
+        metrics = [names[i] for i in places]
+        columns = [cells[i] for i, x in self._read.items() if x.name != "time"]
+        runs = beside.runs(metrics, [[column[i] for i in places] for column in columns])
+        values = [cells[self._times[0]][i] for i in places]
+        for row, column in beside.keep(metrics, values, runs):
+            self._note(self._times[0], values[row].strip(), lines[places[row]], column)
+        of_times = [run for run, i in zip(runs, places, strict=True) if is_time[i]]
+        return np.array(of_times, dtype=np.float64)
+
+    def _note(self, i: int, cell: str, line: int, of: ColumnMeaning | None = None) -> None:
+        """Note what is wrong with a cell of a column, or of a metric of its own."""
+        column, has_units = of or self._read[i], self._has_units.get(i, False)
         must, got, hint = cell_fault(
             column, cell, decimal=self._layout.decimal, has_units=has_units
         )
@@ -207,7 +232,7 @@ class ColumnsRead:
         is_whole = len(self._times) == 1 and not self._header.has("rank")
         has_bound = ~np.isnan(bounds)
         if is_whole and self._header.measure.is_time and has_bound.any():
-            own = {x: y[has_bound] for x, y in values.items() if x not in MEMORY}
+            own = {x: y[has_bound] for x, y in values.items() if x not in (*MEMORY, *PARTS)}
             own["time"] = bounds[has_bound]
             if self._header.options.p:
                 own["p"] = np.full(len(own["time"]), float(self._header.options.p))
@@ -269,11 +294,11 @@ class ColumnsRead:
             )
         if self._faults:
             self._faults.raise_all()
-        columns = {}
-        for name in list(self._parts):
-            columns[name] = np.concatenate(self._parts.pop(name))
-        for name in MEMORY:
-            if name in columns and np.isnan(columns[name]).all():
+        columns = {name: np.concatenate(self._parts.pop(name)) for name in list(self._parts)}
+        if self._beside is not None:
+            columns |= self._beside.columns(columns.pop(RUN))
+        for name in [x for x in (*MEMORY, *PARTS) if x in columns]:
+            if np.isnan(columns[name]).all():
                 del columns[name]
         if self._deviations:
             columns["deviation"] = np.full(self._rows, np.nan)

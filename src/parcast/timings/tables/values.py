@@ -21,6 +21,7 @@ from parcast.timings.columns import (
     LIMITS,
     MAY_BE_UNKNOWN,
     MEMORY,
+    PARTS,
     label_meant,
 )
 from parcast.timings.tables.cells import Cell, processors_in, read_cell
@@ -28,7 +29,7 @@ from parcast.timings.tables.header import ColumnMeaning, called, ignored
 from parcast.units import NUMBER, TIME_UNITS, shown
 
 Numbers = NDArray[np.float64]
-UNKNOWN: Final = {"", "nan", "-"}  # cells of memory that is not known
+UNKNOWN: Final = {"", "nan", "-"}  # cells of memory or a part of the time that is not known
 CLOCK: Final = "clock"  # unit of cells such as 1m40s, which have their own
 
 
@@ -146,10 +147,10 @@ def numbers(
     return values, ~_is_fine(values, column, 1.0)
 
 
-def sizes(
+def beside_time(
     cells: Sequence[str], column: ColumnMeaning, *, decimal: str
 ) -> tuple[Numbers, NDArray[np.bool_]]:
-    """Read a column of memory, NaN where a cell is empty; say which are none."""
+    """Read memory or a part of the time, NaN where a cell is empty; say which are none."""
     is_known = np.array([cell.strip().lower() not in UNKNOWN for cell in cells], dtype=bool)
     values = np.full(len(cells), np.nan)
     values[is_known] = [
@@ -163,7 +164,9 @@ def sizes(
 
 def in_domain(values: Numbers, column: ColumnMeaning) -> tuple[Numbers, NDArray[np.bool_]]:
     """Bring numbers to SI in place; say which are not in the domain of their column."""
-    is_scaled = (column.name == "time" and column.quantity == "time") or column.name in MEMORY
+    is_scaled = (column.name == "time" and column.quantity == "time") or (
+        column.name in (*MEMORY, *PARTS)
+    )
     factor = column.scale if is_scaled else 1.0
     bad = ~_is_fine(values, column, factor)
     with np.errstate(over="ignore"):
