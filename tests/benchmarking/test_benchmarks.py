@@ -96,7 +96,7 @@ class FourRanks:
     ],
 )
 def test_pairs_of_ranks_are_of_one_host_or_of_two(rank, near, far, linked):
-    assert network.host_pairs(FourRanks(rank)) == (2, near, far, linked)
+    assert network.host_pairs(FourRanks(rank)) == ((2, 2), 2, near, far, linked)
 
 
 @pytest.mark.usefixtures("mpi")

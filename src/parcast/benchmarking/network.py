@@ -113,7 +113,8 @@ def exchange(comm: Any, size: int) -> Turns:
 class HostPairs(NamedTuple):
     """Communicators of two ranks that this one is in; None where it is not."""
 
-    ranks: int  # of a host [1]
+    hosts: tuple[int, ...]  # ranks of each host [1]
+    ranks: int  # of each of the two with the most [1]
     near: Any  # of one host
     far: Any  # of two hosts
     linked: Any  # of two hosts, as all others of these are at the same time
@@ -139,7 +140,7 @@ def host_pairs(comm: Any) -> HostPairs | None:
 
     pairs = [*zip(first, second, strict=False)]
     near, far = among([(first[0], first[1])]), among(pairs[:1])
-    return HostPairs(len(pairs), near, far, among(pairs))
+    return HostPairs(tuple(map(len, ranks.values())), len(pairs), near, far, among(pairs))
 
 
 def measure_hosts(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan) -> None:
@@ -147,7 +148,7 @@ def measure_hosts(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan) -> 
     pairs = host_pairs(comm)
     if pairs is None:
         return
-    record.fact("ranks_of_host", pairs.ranks)
+    record.fact("ranks_of_hosts", pairs.hosts)
     cost = cost_of_python(comm)
     is_short = True  # whether longer ones are worth their time
     for size in plan.sizes:

@@ -6,6 +6,7 @@ from typing import Final
 
 from parcast.calibration.benchmarks.network_figures import bend_words
 from parcast.calibration.cases import BenchmarkJob
+from parcast.calibration.host_links import ALL_LINKS, OF_MEDIUM
 from parcast.calibration.launches import LaunchCourse
 from parcast.calibration.result import Host, Measured, Sample, Table
 from parcast.laws.primitives.message import fit_messages
@@ -64,6 +65,7 @@ def notes_of(
     yield from _outliers(tables)
     yield from _bent(tables)
     yield from _pair(measured, host)
+    yield from _one_of_two(measured)
 
 
 def _lost(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
@@ -210,6 +212,22 @@ def _pair(measured: Sequence[Measured], host: Host) -> Iterator[str]:
                 f"network.saturation was measured with one pair of ranks, {why}. The network may "
                 "reach more."
             )
+
+
+def _one_of_two(measured: Sequence[Measured]) -> Iterator[str]:
+    """Say what is not in the file, as something else explains it."""
+    keys = {value.key for value in measured}
+    if ALL_LINKS in keys:
+        yield (
+            "The machine file has no network.saturation: all ranks together are as fast as the "
+            "links of their hosts allow (node.network_bandwidth). A network that limits more "
+            "hosts shows only when more are measured."
+        )
+    if OF_MEDIUM in keys:
+        yield (
+            "The machine file has no node.network_bandwidth: both directions of an exchange "
+            "between two hosts share one rate, that of network.saturation."
+        )
 
 
 def _width(value: Measured) -> str:

@@ -34,6 +34,8 @@ SHORT: Final = {  # each way of measuring in a few words; the file has all of th
     "network.one_directional": "one-way stream",
     "network.bidirectional": "both directions at once",
     "network.saturation": "all ranks at once",
+    "network.all_links": "all ranks at once",
+    "network.two_hosts": "exchange of all ranks of two hosts",
     "storage.bandwidth": "write and fsync",
     "storage.latency": "write and fsync",
     "storage.read_bandwidth": "uncached read",

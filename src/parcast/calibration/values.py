@@ -6,7 +6,8 @@
   these those above a bend;
 - network.half_size: ``n_half = t0 * r_inf`` of the line over all sizes (COMMS1 [1]_), with t0 of
   the shortest and r_inf of the longest where the line is in pieces;
-- network.saturation: the highest rate of all ranks together, ``p*(p - 1)*m / t`` (COMMS3 [1]_);
+- network.saturation: the highest rate of all ranks together, ``p*(p - 1)*m / t`` (COMMS3 [1]_),
+  of several hosts that of the messages between them;
 - storage: start-up and rate of the line over the sizes of requests of one writer.
 
 References
@@ -25,6 +26,7 @@ import numpy as np
 from parcast.benchmarking.processor import VECTOR
 from parcast.benchmarking.records import MeasuredLaunch
 from parcast.calibration.cases import BenchmarkJob, Part, placement_of
+from parcast.calibration.host_links import leaving, told_apart
 from parcast.calibration.lines import (
     estimate,
     fit_of_launch,
@@ -51,7 +53,9 @@ def values_of(jobs: Sequence[BenchmarkJob], *, target: float) -> Iterator[Measur
         if each:
             own = [x for x in each if x.placement != "one"] or each[:1]
             found[value.key] = own[-1 if value.key == "network.saturation" else 0]
-    yield from found.values()
+    facts = [launch.facts for job in jobs for launch in job.launches]
+    hosts: Sequence[int] = max((x.get("ranks_of_hosts", ()) for x in facts), key=sum, default=())
+    yield from told_apart(found, hosts)
 
 
 def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[Table]:
@@ -208,7 +212,8 @@ def _half_size(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
 
 def _highest_rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the highest rate of all messages that are sent in a time. [B/s]."""
-    messages = {"stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[bench]
+    hosts = launch.facts.get("ranks_of_hosts", (1,) * ranks)
+    messages = {"stream": 1, "bidirectional": 2, "saturation": leaving(hosts)}[bench]
     times = {size: launch.times[bench, ranks, size] for size in launch.sizes(bench, ranks)}
     return max((messages * size / median(x) for size, x in times.items()), default=None)
 
