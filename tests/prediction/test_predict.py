@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parcast.descriptions.machine import ComputeNode, Machine, Price, Storage
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import LAWS, Program
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import ParameterError
 from parcast.prediction.best_processors import best_processors
@@ -306,3 +306,60 @@ def test_what_is_no_description_is_refused(given, message):
     with pytest.raises(ParameterError) as refusal:
         predict(*given, p=4)
     assert message in str(refusal.value)
+
+
+NODED = Machine(
+    name="noded",
+    compute={"rate": "1 Gflop/s"},
+    network={"bandwidth": "1 GB/s", "saturation": "2 GB/s"},
+    storage={"bandwidth": "1 GB/s"},
+    node={
+        "processors": 4,
+        "memory_bandwidth": "20 GB/s",
+        "network_bandwidth": "1 GB/s",
+        "message_bandwidth": "5 GB/s",
+    },
+)
+LOOP = {"kind": "loop", "iterations": 100, "iteration": "90 Mflop"}
+LINK = "node.network_bandwidth and node.message_bandwidth"
+OF_RATES = {  # laws whose times follow rates of the machine, their keys, and what they ignore
+    "regions": ({"region": [LOOP, {"kind": "halo", "volume": "1 MB"}]}, "all"),
+    "pipeline": ({"items": 99, "task": "1 s", "merge": "10 ms", "message": "20 kB"}, LINK),
+    "fractal": ({}, "all"),
+    "monte_carlo": ({}, "all"),
+    **dict.fromkeys(("sort", "square_sort", "sample_sort"), ({}, "all")),
+    **dict.fromkeys(("matmul", "gauss", "stencil"), ({}, "all")),
+}
+OF_OWN_TIMES = {
+    "merge_sort": {"capacities": {"compute": "5 Mflop/s", "disk": "2 MB/s"}},
+    "gustafson": {"time": "10 s", "serial": "5 %"},
+    "amdahl": {"t1": "12 s", "serial": "5 %"},
+    **{key: {"shared": "9 s", "growing": "1 s"} for key in ("logarithmic", "linear", "quadratic")},
+    "usl": {"t1": "12 s", "contention": 0.05, "coherency": 1e-4},
+    "power": {"t1": "12 s", "exponent": 0.8},
+}
+
+
+def ignored_of(law, keys, p=16):
+    told = predict(Program(phase=[{"law": law, **keys}]), NODED, p=p, n=256, bounds=False)
+    return [text for text in told.warnings if "no effect" in text]
+
+
+@pytest.mark.parametrize("law", OF_RATES)
+def test_a_law_that_ignores_what_a_node_shares_says_so_once(law):
+    keys, ignored = OF_RATES[law]
+    [said] = ignored_of(law, keys)
+    ignored = f"node.memory_bandwidth, {LINK}" if ignored == "all" else ignored
+    assert said.startswith(f"{ignored} have no effect: the law {law} does not know")
+    assert ignored_of(law, keys, p=1) == []
+
+
+@pytest.mark.parametrize("law", OF_OWN_TIMES)
+def test_a_law_of_own_times_has_nothing_to_ignore(law):
+    assert ignored_of(law, OF_OWN_TIMES[law]) == []
+
+
+def test_every_law_is_asked_about_nodes():
+    known = {"spmd", "counted"}  # the one heeds them; the other is in tests/projection
+    assert set(OF_RATES) | set(OF_OWN_TIMES) == set(LAWS) - known
+    assert ignored_of("spmd", {"compute": {"parallel": "1 Gflop"}}) == []

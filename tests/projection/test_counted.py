@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.descriptions.machine import Machine
+from parcast.descriptions.machine import ComputeNode, Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.counted import tables_of_counts
@@ -207,3 +207,13 @@ def test_one_of_several_programs_is_named(file):
         project(path, HERE, 1, name="LU")
     with pytest.raises(ParameterError, match="got 'LU'"):
         project(PROGRAM, HERE, 1, name="LU")
+
+
+def test_what_a_node_shares_and_counts_ignore_is_said():
+    machine = HERE.model_copy(
+        update={"node": ComputeNode(processors=2, network_bandwidth="1 MB/s")}
+    )
+    [said] = [
+        x for x in project_counts(PROGRAM, machine, [4], known=KNOWN).warnings if "no eff" in x
+    ]
+    assert said.startswith("node.network_bandwidth has no effect: the law counted")

@@ -79,6 +79,7 @@ class Phase(Description):
 
     source: ClassVar[str] = ""  # where the law comes from
     is_compact: ClassVar[bool | None] = None  # search-space compact; None: not known
+    knows_nodes: ClassVar[bool] = False  # whether it heeds what the processors of a node share
     simulator: ClassVar[str] = ""  # place of the class that simulates it; "": it cannot be
     fitted: ClassVar[tuple[str, ...]] = ()  # parameters that `fit` changes, beside those of tables
     resources: ClassVar[Mapping[str, str]] = {}  # of own times: {"task": "compute"}

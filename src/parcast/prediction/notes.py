@@ -1,6 +1,7 @@
 """Notes on a prediction: what limits the program, where it is fastest, and warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +10,23 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, doubts_of
+from parcast.descriptions.program import Phase, Program, doubts_of
 from parcast.errors import ParameterError
 from parcast.laws.allowances import LawError, how_to_measure
 from parcast.prediction.best_processors import least_between
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import Dimension, format_quantity, percent
-from parcast.words import axis_value, listed
+from parcast.words import axis_value, joined, listed
 
 SPENT_ON = {
     "compute": "computing",
     "communication": "communication",
     "io": "I/O",
     "synchronisation": "waiting for the slowest processor",
+}
+SHARED_IN_NODE = {  # keys of [node] by the rates that they bear on
+    ("compute.rate",): ("memory_bandwidth",),
+    ("network.bandwidth", "network.saturation"): ("network_bandwidth", "message_bandwidth"),
 }
 MOST_LINES = 4  # of what limits, for a grid with many values of d
 
@@ -142,13 +147,35 @@ def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -
     grid = dict(zip(axes, np.ix_(*axes.values()), strict=True))
     for i, phase in enumerate(program.phase):
         here = program.at_phase(i, grid)
-        for text in (*phase.warnings(machine), *phase.warnings_at(machine, here)):
+        said = (phase.warnings(machine), phase.warnings_at(machine, here))
+        for text in (*chain(*said), *without_nodes(phase, machine, here)):
             about.setdefault(text, []).append(i)
     for text, phases in about.items():
         if len(phases) == len(program.phase):
             yield text
         else:
             yield from (labelled(program, i, text) for i in phases)
+
+
+def without_nodes(phase: Phase, machine: Machine, at: Point) -> Iterator[str]:
+    """Say what of a node a law ignores whose times follow the rates that it bears on."""
+    most = np.max(at["p"])
+    if phase.knows_nodes or most <= 1:
+        return
+    at = {**at, "p": most}
+    time = phase.times(machine, at).time
+    ignored = []
+    for rates, keys in SHARED_IN_NODE.items():
+        given = [f"node.{key}" for key in keys if getattr(machine.node, key) is not None]
+        if given:
+            twice = {f"{rate}*": np.asarray(2.0) for rate in rates if rate in machine.parameters()}
+            ignored += given if np.any(phase.times(machine, {**at, **twice}).time != time) else []
+    if ignored:
+        yield (
+            f"{joined(ignored)} {'has' if len(ignored) == 1 else 'have'} no effect: the law "
+            f"{phase.law} does not know what the processors of a node share. Times with several "
+            "processors on a node may be wrong."
+        )
 
 
 def doubts_of_law(

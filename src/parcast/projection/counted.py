@@ -42,7 +42,7 @@ from parcast.errors import ParameterError
 from parcast.importers.registry import as_measurements
 from parcast.laws.allowances import COMPUTE
 from parcast.laws.counted import CountedCosts, CountedPhase
-from parcast.prediction.notes import beyond_machine
+from parcast.prediction.notes import beyond_machine, without_nodes
 from parcast.prediction.predict import predict
 from parcast.projection.project import require_one_of_each
 from parcast.projection.result import PARTS, CountedProjection
@@ -266,6 +266,7 @@ def _warnings(
                 "are at other p."
             )
     yield from phase.warnings(machine)
+    yield from without_nodes(phase, machine, {"p": counts})
 
 
 def _absurd(pace: float, machine: Machine) -> Iterator[str]:

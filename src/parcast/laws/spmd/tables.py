@@ -244,6 +244,7 @@ class SpmdTables(Phase):
     """The keys of an SPMD phase; what follows from them is `parcast.laws.spmd.law.SpmdPhase`."""
 
     source: ClassVar[str] = "Cremonesi and Gennaro 2002, doi:10.1109/TPDS.2002.1158268"
+    knows_nodes: ClassVar[bool] = True
     law: Literal["spmd"] = LAW_KEY
     bursts_per_io: Annotated[Amount, Of("count")] = parameter(
         "1", "Bursts in a cycle, before its I/O."
