@@ -168,3 +168,21 @@ def test_one_slow_call_path_of_thousands_is_found_and_its_work_named():
         )
         if slow
     } == {"f7"}
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_a_version_whose_runs_were_stopped_is_not_called_as_fast(number):
+    done = runs(2, work=60.0)  # faster where it ends
+    at = np.flatnonzero(done.p == 64)[:number]
+    kept = np.delete(np.arange(len(done)), at)
+    left = Measurements(p=done.p[kept], time=done.time[kept])
+    new = left.with_cut_off(p=[64] * number, time=[60] * number)
+    told = parcast.compare(runs(1), new)
+    assert told.verdict.startswith(
+        "Runs of the new version were stopped above the times of the other: p = 64 (over 1"
+    )
+    assert "Faster at 6 of" in told.verdict
+    turned = parcast.compare(new, runs(1)).verdict
+    assert turned.startswith("Runs of the base were stopped above the times of the other: p = 64")
+    low = parcast.compare(runs(1), left.with_cut_off(p=[64] * number, time=[1] * number))
+    assert low.verdict.startswith("Faster at")  # such a limit tells nothing of the times

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells
 from parcast.deciding.compare.noise import RunNoise, exceeded, noise_of, quantile, together
-from parcast.deciding.compare.stopped import StoppedRuns
+from parcast.deciding.compare.stopped import StoppedRuns, stopped_above
 
 FIRST: Final = 0.05  # level at which a first run is asked to be repeated [1] [D]
 SEEN: Final = 0.95  # probability with which a slowdown that it says it can see is found [1] [D]
@@ -106,18 +106,12 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
     is_first = first_sessions(cells, stopped)
     every = look(cells)
     is_above = (every.family(0.0) <= rule.level) & (rule.tolerated > 0)
-    noise = noise_of(cells)
-    base, doubt = noise.mean_of(cells.sessions(~cells.new))
-    half = quantile(rule.level, noise.free) * np.sqrt(doubt + noise.within + noise.between)
-    is_limit_above = np.nan_to_num(base + half, nan=np.inf) + rule.log_tolerated
-    over = np.where(cells.new[:, None], stopped.number(is_limit_above), 0)
-    is_over = over.any(axis=0)
-    with np.errstate(over="ignore"):
-        least_ratio = np.where(is_over, np.exp(stopped.least(cells.new) - base), np.inf)
+    above = stopped_above(cells, stopped, rule.level, log_tolerated=rule.log_tolerated)
+    is_over = above.any
 
     def mostly_over(which: NDArray[np.bool_]) -> NDArray[np.bool_]:
         done = np.where(which, cells.runs, 0).sum(axis=0)
-        return np.asarray(np.where(which, over, 0).sum(axis=0) > done)
+        return np.asarray(np.where(which, above.number, 0).sum(axis=0) > done)
 
     probability = every.family(rule.log_tolerated)
     is_faster = every.family(rule.log_tolerated, -1.0) <= rule.level
@@ -130,13 +124,13 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
             is_faster=is_faster,
             waits=is_over & ~slower,
             is_tolerated=is_above & ~slower,
-            least_ratio=least_ratio,
+            least_ratio=above.least_ratio,
         )
     first = look(cells.only(is_base | is_first))
     suspected = (first.family(rule.log_tolerated) <= FIRST) | is_over
     is_later = ~is_base & ~is_first
     later = cells.only(~is_first)
-    over_later = np.where(is_later, over, 0).sum(axis=0)
+    over_later = np.where(is_later, above.number, 0).sum(axis=0)
     done = later.runs[later.new].sum(axis=0)
     enough = done + over_later >= rule.confirm
     again = look(later).alone(rule.log_tolerated) <= FIRST
@@ -149,7 +143,7 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
         is_faster=is_faster & ~is_over,
         waits=suspected & ~is_slower & (~enough | (over_later > 0)),
         is_tolerated=is_above & ~is_slower,
-        least_ratio=least_ratio,
+        least_ratio=above.least_ratio,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +15,12 @@ from parcast.deciding.compare.noise import exceeded, noise_of, quantile, togethe
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
 from parcast.deciding.compare.sides import Version, VersionTimes, matched, version_of
-from parcast.deciding.compare.stopped import stopped_of, stopped_warnings
+from parcast.deciding.compare.stopped import (
+    StoppedAbove,
+    stopped_above,
+    stopped_of,
+    stopped_warnings,
+)
 from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.words import counted, listed, whole
@@ -88,6 +93,7 @@ def compare(
     if p is not None:
         one, other = _forecast(one, p), _forecast(other, p)
     warnings: list[str] = []
+    stopped: dict[str, StoppedAbove] = {}
     if one.result is None and other.result is None:
         assert one.runs is not None
         assert other.runs is not None
@@ -96,7 +102,11 @@ def compare(
         ratios, error, free = _of_runs(cells)
         said = list(cells.left_out)
         warnings += _of_one_version(cells)
-        warnings += stopped_warnings(cells, stopped_of(cells, [one.runs, other.runs]))
+        ended = stopped_of(cells, [one.runs, other.runs])
+        warnings += stopped_warnings(cells, ended)
+        for name in ("the new version", "the base"):
+            is_new = name != "the base"
+            stopped[name] = stopped_above(cells, ended, LEVEL, new=is_new)
     else:
         ratios, error, free, said = _of_times(one.timed, other.timed)
     warnings += [f"{text[0].upper()}{text[1:]}: not compared by it." for text in said]
@@ -104,6 +114,8 @@ def compare(
         value = np.abs(np.log(ratios.ratio)) / error
     probability = together(2 * exceeded(np.nan_to_num(value), free), ratios.in_both)
     differs = ratios.in_both & (probability <= LEVEL)
+    for above in stopped.values():  # the runs that were done do not tell the time there
+        differs &= ~above.any
     differing = {series_of(ratios.keys[i]) for i in np.flatnonzero(differs).tolist()}
     changes: tuple[PartChange, ...] = ()
     if one.runs is not None and other.runs is not None:
@@ -114,7 +126,12 @@ def compare(
         changes=changes,
         names={"base": _kind(one), "new": _kind(other)},
         measure=one.measure,
-        verdict=_verdict(ratios, differs, [x for x in changes if x.series in differing]),
+        verdict=" ".join(
+            [
+                *_of_stopped(ratios, stopped),
+                _verdict(ratios, differs, [x for x in changes if x.series in differing]),
+            ]
+        ),
         warnings=tuple(warnings),
     )
 
@@ -203,6 +220,17 @@ def _of_one_version(cells: Cells) -> list[str]:
             labels = [x for x, out in zip(cells.labels, missing, strict=True) if out]
             found.append(f"Not compared, as it is only in {text}: {listed(labels)}.")
     return found
+
+
+def _of_stopped(ratios: Ratios, stopped: Mapping[str, StoppedAbove]) -> Iterator[str]:
+    """Say what stopped runs tell, by version, in sentences."""
+    for name, above in stopped.items():
+        texts = [
+            f"{ratios.labels[i]} (over {above.least_ratio[i]:.2g} times as long)"
+            for i in np.flatnonzero(above.any).tolist()
+        ]
+        if texts:
+            yield f"Runs of {name} were stopped above the times of the other: {listed(texts)}."
 
 
 def _verdict(ratios: Ratios, differs: NDArray[np.bool_], changes: Sequence[PartChange]) -> str:

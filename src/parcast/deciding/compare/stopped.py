@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells
+from parcast.deciding.compare.noise import noise_of, quantile
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.series import label_of
 from parcast.words import counted, listed
@@ -70,6 +71,39 @@ def stopped_of(cells: Cells, tables: Sequence[Measurements]) -> StoppedRuns:
         shape=cells.runs.shape,
         elsewhere=tuple(elsewhere),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class StoppedAbove:
+    """Stopped runs of one version whose limit lies above the times of the other."""
+
+    number: NDArray[np.intp]  # of each session and cell [1]
+    least_ratio: Array  # of the smallest limit to the mean of the other; infinite without any [1]
+
+    @property
+    def any(self) -> NDArray[np.bool_]:
+        """Which cells have some, (cells,)."""
+        return np.isfinite(self.least_ratio)
+
+
+def stopped_above(
+    cells: Cells,
+    stopped: StoppedRuns,
+    level: float,
+    *,
+    new: bool = True,
+    log_tolerated: float = 0.0,
+) -> StoppedAbove:
+    """Stopped runs of one version that took longer than a run of the other may, at a level."""
+    noise = noise_of(cells)
+    mean, doubt = noise.mean_of(cells.sessions(cells.new != new))
+    half = quantile(level, noise.free) * np.sqrt(doubt + noise.within + noise.between)
+    limit = np.nan_to_num(mean + half, nan=np.inf) + log_tolerated
+    which = cells.new == new
+    number = np.where(which[:, None], stopped.number(limit), 0)
+    with np.errstate(over="ignore"):
+        least = np.where(number.any(axis=0), np.exp(stopped.least(which) - mean), np.inf)
+    return StoppedAbove(number=number, least_ratio=least)
 
 
 def stopped_warnings(cells: Cells, stopped: StoppedRuns) -> Iterator[str]:
