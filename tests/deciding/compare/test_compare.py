@@ -125,7 +125,9 @@ def test_what_has_no_times_or_no_runs_is_refused():
         parcast.compare(check, BASE)
     program = parcast.Program(phase=[{"law": "spmd", "compute": {"parallel": "9 s"}}])
     told = parcast.predict(program, parcast.Machine(), p=[1, 2])
-    with pytest.raises(ParameterError, match="p must be left out where a version has no runs"):
+    with pytest.raises(
+        ParameterError, match=r"p must be counts of a version that has no runs .*got 64, which"
+    ):
         parcast.compare(BASE, told, p=64)
     with pytest.raises(ParameterError, match="n must be a column of both versions"):
         parcast.compare(told, {"p": [1, 1], "n": [1, 2], "time": [8, 5]})
@@ -186,3 +188,45 @@ def test_a_version_whose_runs_were_stopped_is_not_called_as_fast(number):
     assert turned.startswith("Runs of the base were stopped above the times of the other: p = 64")
     low = parcast.compare(runs(1), left.with_cut_off(p=[64] * number, time=[1] * number))
     assert low.verdict.startswith("Faster at")  # such a limit tells nothing of the times
+
+
+def test_counts_that_are_given_change_no_times_that_are_known(tmp_path):
+    parcast.forecast(runs(1), p=[128, 256]).save(tmp_path / "told.json")
+    counts = np.repeat([128.0, 256.0, 512.0], 3)
+    time = (2 + 96 / counts + 0.02 * counts) * np.tile([0.99, 1.0, 1.01], 3)
+    big = {"p": counts, "time": time}
+    by_all = parcast.compare(str(tmp_path / "told.json"), big)
+    asked = parcast.compare(str(tmp_path / "told.json"), big, p=[256])
+    for name in ("base", "new", "ratio", "lower", "upper"):
+        assert getattr(asked.ratios, name) == getattr(by_all.ratios, name)[1:], name
+    more = parcast.compare(str(tmp_path / "told.json"), big, p=[256, 512])
+    assert more.ratios.ratio[0] == asked.ratios.ratio[0]
+    assert [key["p"] for key in more.ratios.keys] == [256, 512]
+    measured = parcast.compare(runs(1), runs(2))
+    some = parcast.compare(runs(1), runs(2), p=[4, 16])
+    assert some.ratios.ratio.tolist() == measured.ratios.ratio[[2, 4]].tolist()
+    assert some.names == {"base": "measured", "new": "measured"}
+
+
+def test_intervals_of_two_forecasts_hold_what_they_say_and_are_no_wider_than_need_be():
+    rng = np.random.default_rng(5)
+    p, asked = np.array([1, 2, 4, 8, 16]), np.array([64.0])
+    inside, width = [], []
+    for _ in range(60):
+        terms = np.array([96.0, rng.uniform(0, 3), rng.uniform(0, 0.02)])
+        new = terms * np.exp(rng.normal(0, 0.3, 3))
+
+        def time(of, at):
+            return of[0] / at + of[1] + of[2] * at
+
+        tables = [
+            {"p": p, "time": time(x, p) * np.exp(rng.normal(0, 0.02, 5))} for x in (terms, new)
+        ]
+        told = parcast.compare(*tables, p=asked).ratios
+        true = float(time(new, asked)[0] / time(terms, asked)[0])
+        inside.append(told.lower[0] <= true <= told.upper[0])
+        alone = [parcast.forecast(x, asked) for x in tables]
+        spread = np.hypot(*(np.log(x.upper[0] / x.lower[0]) for x in alone))
+        width.append(np.log(told.upper[0] / told.lower[0]) / spread)
+    assert np.mean(inside) >= 0.88
+    assert np.median(width) == pytest.approx(np.sqrt(0.5), abs=0.03)

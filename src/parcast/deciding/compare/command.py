@@ -26,7 +26,8 @@ Prints the ratio of the times of NEW and BASE at each count that both have, with
 interval, and which work changed: shared by the processors, constant, or growing with them.
 
 BASE and NEW are tables as `parcast forecast` reads them, or forecasts and predictions that were
-saved as JSON (-o x.json). LIST is a list of processor counts: 512,1024.
+saved as JSON (-o x.json). LIST is a list of processor counts, 512,1024;
+a version that has no time there is forecast from its runs.
 
 \b
 Exit status: 0  answered
@@ -45,7 +46,7 @@ Examples:
 @cli_command(name="compare", help=HELP, short_help="Compare two versions of a program.")
 @click.argument("base", type=A_FILE)
 @click.argument("new", type=A_FILE)
-@processors("Counts at which both are forecast from their runs, and compared.")
+@processors("Counts to compare at, by default those of both.")
 @select_option
 @table_options
 @answer_options()

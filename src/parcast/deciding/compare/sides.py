@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells, cells_of
@@ -26,6 +27,7 @@ from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
+ARRAYS: Final = ("log_time", "error", "free", "runs", "is_forecast")
 NO_KEYS: Final = ("rank", "quantity")  # columns before the time that tell no cells apart
 
 
@@ -38,12 +40,23 @@ class VersionTimes:
     error: Array  # standard deviation of that
     free: Array  # degrees of freedom of the error; infinite where an interval was stated [1]
     runs: Array  # runs behind each; NaN where it is no mean of runs [1]
+    is_forecast: NDArray[np.bool_]  # from runs, at a count beyond them
 
     def take(self, places: Sequence[int]) -> VersionTimes:
         """Keep some, in an order."""
-        names = ("log_time", "error", "free", "runs")
-        kept = {name: getattr(self, name)[list(places)] for name in names}
+        kept = {name: getattr(self, name)[list(places)] for name in ARRAYS}
         return replace(self, keys=[self.keys[i] for i in places], **kept)
+
+    def at(self, counts: Array) -> VersionTimes:
+        """Keep those at some counts."""
+        return self.take([i for i, key in enumerate(self.keys) if key.get("p") in counts])
+
+    def beside(self, other: VersionTimes) -> VersionTimes:
+        """Those of another as well, told apart by what both have."""
+        keys = [*self.keys, *other.keys]
+        common = [name for name in keys[0] if all(name in key for key in keys)]
+        both = {name: np.append(getattr(self, name), getattr(other, name)) for name in ARRAYS}
+        return VersionTimes(keys=[{x: key[x] for x in common} for key in keys], **both)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -53,6 +66,8 @@ class Version:
     name: str  # as sentences call it
     runs: Measurements | None
     result: Result | None = None
+    counts: Array | None = None  # that are asked for; None: all [1]
+    beyond: Result | None = None  # times at those of them that the rest has none of
 
     @property
     def measure(self) -> Measure:
@@ -63,9 +78,27 @@ class Version:
     def timed(self) -> VersionTimes:
         """Its times: those of the result, or the means of its runs."""
         if self.result is not None:
-            return timed_rows(list(self.result.rows()), self.name)
-        assert self.runs is not None
-        return timed_runs(cells_of([self.runs]))
+            times = self._of_result(self.result)
+        else:
+            assert self.runs is not None
+            times = timed_runs(cells_of([self.runs]))
+        if self.counts is None:
+            return times
+        times = times.at(self.counts)
+        if self.beyond is None:
+            return times
+        more = self._of_result(self.beyond)
+        return times.beside(more) if times.keys else more
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether all its times are of runs."""
+        return self.result is None and self.beyond is None
+
+    def _of_result(self, result: Result) -> VersionTimes:
+        """Times of a result."""
+        last = np.inf if self.runs is None else float(self.runs.p.max())
+        return timed_rows(list(result.rows()), self.name, last=last)
 
 
 def version_of(given: Any, name: str) -> Version:
@@ -97,11 +130,17 @@ def timed_runs(cells: Cells) -> VersionTimes:
         error=np.sqrt(variance),
         free=noise.free,
         runs=cells.runs.sum(axis=0).astype(float),
+        is_forecast=np.zeros(len(mean), dtype=np.bool_),
     )
 
 
-def timed_rows(rows: Sequence[Mapping[str, Any]], name: str) -> VersionTimes:
-    """Times in the rows of a result: what stands before the time tells them apart."""
+def timed_rows(
+    rows: Sequence[Mapping[str, Any]], name: str, *, last: float = np.inf
+) -> VersionTimes:
+    """Times in the rows of a result: what stands before the time tells them apart.
+
+    `last` is the largest count of its runs.
+    """
     if not rows or "time_s" not in rows[0] or not any(row["time_s"] for row in rows):
         raise ParameterError(
             name,
@@ -126,6 +165,7 @@ def timed_rows(rows: Sequence[Mapping[str, Any]], name: str) -> VersionTimes:
         error=np.log(upper / lower) / (2 * NORMAL_90),
         free=np.full(len(time), np.inf),
         runs=np.full(len(time), np.nan),
+        is_forecast=np.array([float(key.get("p", 0.0)) > last for key in keys], dtype=np.bool_),
     )
 
 
