@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
+    from parcast.prediction.trials.validate import validate_program
     from parcast.projection.program import project
     from parcast.projection.result import CountedProjection, Projection
     from parcast.saved.load import load
@@ -158,6 +159,7 @@ __all__ = [
     "validate",
     "validate_array_io",
     "validate_pipeline",
+    "validate_program",
 ]
 
 _HOME = {
@@ -241,6 +243,7 @@ _HOME = {
     "validate": "parcast.kernels.trials.subject",
     "validate_array_io": "parcast.arrays.subject",
     "validate_pipeline": "parcast.pipeline.trials.subject",
+    "validate_program": "parcast.prediction.trials.validate",
 }
 
 __getattr__, __dir__ = public_names(globals(), _HOME)

@@ -95,7 +95,7 @@ def test_a_law_measured_elsewhere_or_never_says_so_and_has_a_cautious_allowance(
     assert told.upper == pytest.approx(told.time * (1 + ELSEWHERE * 0.15))
     assert told.warnings == (
         "The error of the law spmd was not measured on a bus: the interval allows 30% for it, as "
-        "a precaution. Compare it with runs at a few p: parcast fit PROGRAM TIMINGS",
+        "a precaution. Compare it with runs at a few p: parcast validate PROGRAM MACHINE TIMINGS",
     )
     curve = Program(phase=[{"law": "amdahl", "t1": "80 s", "serial": "5 %"}])
     told = predict(curve, Machine(), p=[4])

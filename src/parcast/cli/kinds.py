@@ -36,6 +36,8 @@ class ArgumentPlace:
 
 PROGRAM: Final = ArgumentPlace("PROGRAM", "program file", ("program",))
 MACHINE: Final = ArgumentPlace("MACHINE", "machine file", ("machine",))
+ANY_MACHINE: Final = ArgumentPlace("MACHINE", "machine file", ("machine",), least=0)
+TIMINGS: Final = ArgumentPlace("TIMINGS", "table of timings", ("timings",))
 
 
 def in_places(
@@ -61,8 +63,9 @@ def in_places(
         raise click.UsageError(f"{missing[0].argument} must be given. Usage: {usage(ctx)}", ctx)
     if missing or wrong:
         wanted = [*missing, *crowded]
+        command = ctx.command_path.removeprefix("parcast ")
         needs = f"needs one {wanted[0].wanted}" if wanted else f"reads {usage(ctx, options=False)}"
-        raise click.UsageError(f"{ctx.info_name} {needs}; {_named(wrong or given)}.", ctx)
+        raise click.UsageError(f"{command} {needs}; {_named(wrong or given)}.", ctx)
     pairs = zip(places, taken, strict=True)
     ctx.meta[FILES] = {place.argument: here[0] for place, here in pairs if len(here) == 1}
     return taken

@@ -83,11 +83,11 @@ def described_at(path: str, read: Callable[[str], Described], what: str) -> Desc
 def writer(
     result: "Result",
     errors: Sequence["OwnLawError"],
-    described: Mapping[str, Any] | None = None,
+    described: Mapping[str, Any] | str | None = None,
 ) -> Callable[[str], None]:
     """Give what writes a picture, or the errors into a program.
 
-    `described` are the keys of a program that has no file yet.
+    `described` is what a program says that has no file yet: its keys, or its text.
     """
     return partial(_write, result=result, errors=errors, described=described)
 
@@ -97,7 +97,7 @@ def _write(
     *,
     result: "Result",
     errors: Sequence["OwnLawError"],
-    described: Mapping[str, Any] | None,
+    described: Mapping[str, Any] | str | None,
 ) -> None:
     if format_of(path) != "toml":
         result.save(path)
@@ -112,7 +112,8 @@ def _write(
     from parcast.descriptions.fit_record import OwnLawError, replaced
     from parcast.descriptions.toml_files import read_program, with_law_errors, write_description
 
-    text, known = tomlkit.dumps(dict(described or {})), list[OwnLawError]()
+    text = described if isinstance(described, str) else tomlkit.dumps(dict(described or {}))
+    known = list[OwnLawError]()
     if os.path.exists(path):
         known += read_program(path).law_error
         with open(path, encoding="utf-8-sig") as file:

@@ -6,6 +6,7 @@ does not begin with the name of one, as it does without them.
 """
 
 import difflib
+import os
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -22,7 +23,8 @@ class CommandParts(click.Group):
     """Commands by name, loaded when asked for, below a command of their own.
 
     `parts` are places, or commands, by name. `default` is the command that takes over where the
-    first argument is no part, `names` are words that it knows.
+    first argument is no part, `names` are words that it knows. The part `of_files` takes over
+    where an argument is a file instead.
     """
 
     def __init__(
@@ -32,10 +34,12 @@ class CommandParts(click.Group):
         *,
         default: Answering | None = None,
         names: Collection[str] = (),
+        of_files: str = "",
         **settings: Any,
     ) -> None:
         super().__init__(name, **settings)
         self.parts, self.default, self.names = parts, default, names
+        self.of_files = of_files
         if default is not None:
             self.params, self.help, self.short_help = (
                 default.params,
@@ -89,6 +93,8 @@ class CommandParts(click.Group):
         own = click.Context(self, info_name=info_name, parent=parent, **extra)
         if args and args[0] in self.parts:
             return self._part(args[0]).make_context(args[0], args[1:], parent=own, **extra)
+        if self.of_files and self._names_a_file(args):
+            return self._part(self.of_files).make_context(self.of_files, args, own, **extra)
         if args and not args[0].startswith("-") and not own.resilient_parsing:
             self._suggest(args[0], own)
         if not args and (self.default is None or own.resilient_parsing):
@@ -96,6 +102,18 @@ class CommandParts(click.Group):
         if self.default is not None:
             return self.default.make_context(info_name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
+
+    def _names_a_file(self, args: list[str]) -> bool:
+        """Whether an argument is a file, or looks like one: values of options do not count."""
+        options = [x for x in self.params if isinstance(x, click.Option) and not x.is_flag]
+        valued = {name for option in options for name in option.opts}
+        words = [
+            word
+            for word, before in zip(args, ["", *args], strict=False)
+            if not word.startswith("-") and before not in valued
+        ]
+        known = {*self.names, *self.parts}
+        return any(x not in known and (os.path.splitext(x)[1] or os.path.isfile(x)) for x in words)
 
     def _suggest(self, word: str, ctx: click.Context) -> None:
         """Refuse a word that is no part, unless it may be for the default."""
@@ -124,8 +142,12 @@ class CommandParts(click.Group):
 
 
 def with_parts(
-    default: Answering, parts: Mapping[str, str | click.Command], *, names: Collection[str] = ()
+    default: Answering,
+    parts: Mapping[str, str | click.Command],
+    *,
+    names: Collection[str] = (),
+    of_files: str = "",
 ) -> CommandParts:
-    """Give a command parts; it is the default, and `names` are words that it knows."""
+    """Give a command parts; it is the default, `names` and `of_files` as of `CommandParts`."""
     assert default.name is not None
-    return CommandParts(default.name, parts, default=default, names=names)
+    return CommandParts(default.name, parts, default=default, names=names, of_files=of_files)

@@ -4,6 +4,7 @@ Options that say how a table is read are given to commands as one value, `table`
 """
 
 import hashlib
+import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -237,6 +238,27 @@ def read_description(
         return _described(WholeStdin(), _named(file), read)
     with opened(file) as (name, stream):
         return _described(stream, name, read)
+
+
+def and_text(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, str]]:
+    """Make what reads a description give its text as well."""
+
+    def read_and_keep(stream: Any) -> tuple[Described, str]:
+        from parcast.descriptions.toml_files import LARGEST
+
+        content = stream.read(LARGEST + 1)
+        described = read(_NamedContent(stream.name, content))
+        return described, content.decode("utf-8-sig")
+
+    return read_and_keep
+
+
+class _NamedContent(io.BytesIO):
+    """Bytes of a file, with its name for messages."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(content)
+        self.name = name
 
 
 def _described(

@@ -89,16 +89,19 @@ def own_law_error(
 
 
 def validated_law_error(
-    law: str, platform: str, errors: Sequence[float], axes: Mapping[str, Sequence[float]]
+    laws: Iterable[str],
+    platform: str,
+    errors: Sequence[float],
+    axes: Mapping[str, Sequence[float]],
 ) -> tuple[OwnLawError, ...]:
-    """Give what a law was wrong by in predictions made before the runs; as `own_law_error`.
+    """Give what laws were wrong by together at runs that they did not know; as `own_law_error`.
 
     `errors` are predicted over measured times, less 1, and `axes` where they were.
     """
     if not errors:
         return ()
     runs = f"{len(errors)} validated predictions, {ranges_in_words(axes)}"
-    return own_law_error([law], platform, np.log1p(errors), axes["p"], runs)
+    return own_law_error(laws, platform, np.log1p(errors), axes["p"], runs)
 
 
 def replaced(known: Iterable[OwnLawError], new: Iterable[OwnLawError]) -> tuple[OwnLawError, ...]:
@@ -140,6 +143,11 @@ class FitRecord(Description):
     """The fit that wrote a description."""
 
     runs: str = Field(description="The runs it was fitted to, in words.")
+    at: dict[str, tuple[int | float, ...]] = Field(
+        default={},
+        description="Where these runs were: the values of each axis, one for each configuration. "
+        "Without them nobody knows which runs were used.",
+    )
     key: str = Field(description="Which fit it was: the sets of one fit go together.")
     scatter: float = Field(
         ge=0, description="Half-width of the 90 % interval of a run about the law, over its time."
@@ -161,6 +169,15 @@ class FitRecord(Description):
     constant: Annotated[tuple[FittedConstant, ...], tables("constant", "[[fit.constant]]")] = (
         Field(description="The fitted constants.")
     )
+
+    def is_fitted_at(self, axes: Mapping[str, Array]) -> Array | None:
+        """Whether each configuration, (points,), was among the fitted ones; None: unknown."""
+        names = [name for name in self.at if name in axes]
+        if not names:
+            return None
+        known = {*zip(*(self.at[name] for name in names), strict=True)}
+        asked = zip(*(np.asarray(axes[name], dtype=float).tolist() for name in names), strict=True)
+        return np.array([place in known for place in asked])
 
     def factors(self, amounts: Mapping[str, Amount], samples: int, seed: int) -> dict[str, Array]:
         """Factors of the amounts that are still as the fit wrote them, (samples,) each. [1].

@@ -1,17 +1,15 @@
 """`parcast fit`: the constants of a program's description, from its timings."""
 
-import io
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places
+from parcast.cli.kinds import ANY_MACHINE, PROGRAM, TIMINGS, in_places
 from parcast.cli.options import (
     Read,
     answer_options,
@@ -23,7 +21,7 @@ from parcast.cli.options import (
     select_option,
 )
 from parcast.cli.outputs import Outputs, do_each, format_of, with_inputs
-from parcast.cli.reading import read_description, read_file, table_options
+from parcast.cli.reading import and_text, read_description, read_file, table_options
 from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
@@ -31,10 +29,6 @@ if TYPE_CHECKING:
     from parcast.timings.tables.options import TableOptions
 
 
-Described = TypeVar("Described")
-
-TIMINGS: Final = ArgumentPlace("TIMINGS", "table of timings", ("timings",))
-ANY_MACHINE: Final = replace(MACHINE, least=0)
 FORMATS: Final = ("toml", "json", "csv")
 
 HELP = """Fit the constants of a program's description to its timings.
@@ -157,12 +151,12 @@ def _fitted(question: FitAsked) -> tuple["Fit", dict[str, str]]:
     from parcast.fitting.fit import fit
 
     (program, text), from_program = read_description(
-        question.program, _kept(read_program), argument="PROGRAM"
+        question.program, and_text(read_program), argument="PROGRAM"
     )
     texts, machine, from_machine = {"program": text}, Machine(), None
     if question.machine is not None:
         (machine, texts["machine"]), from_machine = read_description(
-            question.machine, _kept(read_machine), argument="MACHINE"
+            question.machine, and_text(read_machine), argument="MACHINE"
         )
     runs, from_surface = read_file(
         question.surface, question.select, question.table, argument="TIMINGS"
@@ -190,27 +184,6 @@ def _fitted(question: FitAsked) -> tuple["Fit", dict[str, str]]:
         options=as_written(question, "program", "surface", "machine"),
     )
     return fitted, texts
-
-
-def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, str]]:
-    """Read a description and keep its text as well."""
-
-    def read_and_keep(stream: Any) -> tuple[Described, str]:
-        from parcast.descriptions.toml_files import LARGEST
-
-        content = stream.read(LARGEST + 1)
-        described = read(_NamedContent(stream.name, content))
-        return described, content.decode("utf-8-sig")
-
-    return read_and_keep
-
-
-class _NamedContent(io.BytesIO):
-    """Bytes of a file, with its name for messages."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        super().__init__(content)
-        self.name = name
 
 
 def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:

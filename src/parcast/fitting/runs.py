@@ -66,10 +66,10 @@ def require_one_of_each(measurements: Measurements, name: str) -> None:
             )
 
 
-def runs_of(
+def configurations_of(
     measurements: Measurements, program: Program, machine: Machine
-) -> MeasuredConfigurations:
-    """Group measurements into runs, of one program on one machine."""
+) -> tuple[dict[str, Array], NDArray[np.intp]]:
+    """Axes of the configurations of one program on one machine, and that of each measurement."""
     require_one_of_each(measurements, "measurements")
     axes = {}
     amounts = program.parameters() | machine.parameters()
@@ -88,9 +88,16 @@ def runs_of(
             )
     axes = {name: axes[name] for name in sorted(axes, key=lambda x: (x != "p", x))}
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
-    group = np.ravel(group)
+    return dict(zip(axes, table, strict=True)), np.ravel(group)
+
+
+def runs_of(
+    measurements: Measurements, program: Program, machine: Machine
+) -> MeasuredConfigurations:
+    """Group measurements into runs, of one program on one machine."""
+    axes, group = configurations_of(measurements, program, machine)
     log_times = np.log(measurements.time)
-    measured = np.array([np.median(measurements.time[group == i]) for i in range(table.shape[1])])
+    measured = np.array([np.median(measurements.time[group == i]) for i in range(len(axes["p"]))])
     if len(measured) > 1 and np.ptp(np.log(measured)) < SAME:
         raise FitFailed(
             f"All {len(measured)} runs took {measured[0]:g} s, so they determine no parameters. "
@@ -98,9 +105,7 @@ def runs_of(
             outcome="No fit.",
         )
     return MeasuredConfigurations(
-        axes=dict(zip(axes, table, strict=True)),
-        measured=measured,
-        repetitions=noise_of_repetitions(log_times, group),
+        axes=axes, measured=measured, repetitions=noise_of_repetitions(log_times, group)
     )
 
 

@@ -51,7 +51,7 @@ from parcast.fitting.runs import Noise
 from parcast.fitting.solver import LOOSE, FitTask, least_squares
 from parcast.laws.allowances import platform_of
 from parcast.units import NUMBER, Dimension, format_quantity, in_percent
-from parcast.words import ranges_in_words
+from parcast.words import ranges_in_words, whole
 
 SETS: Final = 100  # five of them below a 90 % interval, and five above
 STEPS: Final = 20
@@ -61,6 +61,7 @@ OPEN: Final = (
 )  # deviation of a logarithm of which little is known
 MOST_STEP: Final = 5.0  # of a logarithm at the start
 DIGITS_OF_SETS: Final = 4
+MOST_PLACES: Final = 1000  # configurations that the description lists [1]
 MOST_COUNTS: Final = 16  # that are left out, spread over all
 DIGITS: Final = 6
 GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
@@ -280,6 +281,7 @@ def _record(
     p = task.model.points["p"]
     return FitRecord(
         runs=_runs_in_words(task),
+        at=_places(task),
         scatter=float(f"{noise.share:.3g}"),
         largest=float(p.max()),
         growth=GROWTH,
@@ -287,6 +289,13 @@ def _record(
         undetermined=tuple(doubtful),
         **_sets_of_record(texts, sets),
     )
+
+
+def _places(task: FitTask) -> dict[str, tuple[float, ...]]:
+    """Values of each axis of the runs; none of more than a file should hold."""
+    axes = task.runs.axes
+    few = len(task.measured) <= MOST_PLACES
+    return {x: tuple(map(whole, axes[x].tolist())) for x in axes} if few else {}
 
 
 def _determined(x: FittedParameter, is_largest: object) -> str:

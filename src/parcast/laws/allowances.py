@@ -116,15 +116,15 @@ def how_to_measure(laws: Iterable[str]) -> str:
     >>> how_to_measure(["sort"])
     'Measure it: parcast validate sort'
     >>> how_to_measure(["spmd"])
-    'Compare it with runs at a few p: parcast fit PROGRAM TIMINGS'
+    'Compare it with runs at a few p: parcast validate PROGRAM MACHINE TIMINGS'
     """
     names = list(dict.fromkeys(laws))
     tests = [str(ours("validate", VALIDATED[law])) for law in names if law in VALIDATED]
     measure = [f"Measure it: {' and '.join(tests)}"] if tests else []
     others = [law for law in names if law not in VALIDATED]
     which = f"{' and '.join(others)} " if tests else ""
-    fit = ours("fit", Choice("PROGRAM"), Choice("TIMINGS"))
-    compare = [f"Compare {which or 'it '}with runs at a few p: {fit}"] if others else []
+    runs = ours("validate", Choice("PROGRAM"), Choice("MACHINE"), Choice("TIMINGS"))
+    compare = [f"Compare {which or 'it '}with runs at a few p: {runs}"] if others else []
     return ". ".join([*measure, *compare])
 
 

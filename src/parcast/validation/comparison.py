@@ -25,6 +25,7 @@ class Comparison(Generic[C, O]):
     counted: Counted[C, O]
     labels: Mapping[tuple[str, str], str]  # cells that name it, by title and unit
     observed: Mapping[str, float]  # medians of the parts of the time of the runs [s]
+    was_fitted: bool = False  # whether the law was fitted to runs of it: then it predicts nothing
 
     @property
     def runs(self) -> Sequence[Trial[C, O]]:
@@ -136,6 +137,7 @@ class Comparison(Generic[C, O]):
             "measured_upper_s": None if interval is None else interval.upper,
             "error": self.error(),
             "inside": self.is_inside,
+            **({"fitted": True} if self.was_fitted else {}),
             **{f"{way}_s": time for way, time in self.ways.items()},
             **{f"{way}_error": self.error(way) for way in self.ways},
         }
@@ -202,9 +204,10 @@ class Accuracy:
 
 
 def quiet(compared: Iterable[Comparison[C, O]]) -> list[Comparison[C, O]]:
-    """Comparisons with runs, without those where disturbed runs count, unless all are such."""
+    """Comparisons with runs; without fitted and disturbed ones, unless all are such."""
     ran = [x for x in compared if x.runs]
-    return [x for x in ran if not x.is_disturbed] or ran
+    new = [x for x in ran if not x.was_fitted] or ran
+    return [x for x in new if not x.is_disturbed] or new
 
 
 def accuracy_of(compared: Iterable[Comparison[C, O]], way: str = "") -> Accuracy | None:

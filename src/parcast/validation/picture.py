@@ -50,7 +50,8 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
             each.set_axis_off()
         for each, part in zip(grid, parts, strict=False):
             _draw(each, part)
-        figure.suptitle("Predicted before the runs, and measured", fontsize="large")
+        before = " before the runs," if validation.saved.at else ""
+        figure.suptitle(f"Predicted{before} and measured", fontsize="large")
         canvas.add_legend(figure, canvas.entries_of(grid))
     return figure
 

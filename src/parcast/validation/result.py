@@ -120,10 +120,10 @@ def accuracy_document(accuracy: Accuracy | None, rule: Rule) -> dict[str, Any] |
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conditions:
-    """Where it was measured, and how the machine was."""
+    """Where it was measured, and how the machine was; nothing of runs that were made before."""
 
-    place: str  # the testbed in words; "" on the machine itself
-    cores: int  # that ranks share; hosts of a testbed whose processors are capped [1]
+    place: str = ""  # the testbed in words; "" on the machine itself
+    cores: int = 0  # that ranks share; hosts of a testbed whose processors are capped [1]
     load: tuple[float, float] | None = None  # of the system, before and after [1]
 
 
@@ -135,8 +135,8 @@ class Validation(Result):
 
     names: tuple[str, str]  # of what is validated, in JSON: the document, and one of its subjects
     parts: tuple[Validated, ...]
-    conditions: Conditions
-    saved: Saved
+    conditions: Conditions = field(default_factory=Conditions)
+    saved: Saved = field(default_factory=Saved)
     failures: Mapping[str, str] = field(default_factory=dict)  # subjects without answer, and why
     left_out: tuple[str, ...] = ()  # subjects that were not begun or not calibrated: interrupted
     axes: tuple[str, ...] = ("p", "n")  # that the error of the law has a range of
@@ -196,11 +196,10 @@ class Validation(Result):
 
     def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
         """What the law was wrong by, of all parts that have one law."""
-        [law] = {part.law for part in self.parts} or {""}
         known = [x for x in self.compared if not x.is_disturbed]
         axes = {axis: [x.case.columns[axis] for x in known] for axis in self.axes}
         errors = [error for x in known if (error := x.error()) is not None]
-        return validated_law_error(law, platform, errors, axes)
+        return validated_law_error({part.law for part in self.parts}, platform, errors, axes)
 
     def comparisons(self) -> Iterator[dict[str, Any]]:
         """Give one row for each subject and case, all with the same keys."""
@@ -257,11 +256,11 @@ class Validation(Result):
             ],
             "failures": [{self.names[1]: name, "why": why} for name, why in self.failures.items()],
             "left_out": list(self.left_out),
-            "predicted_at": self.saved.at,
+            "predicted_at": self.saved.at or None,
             "predictions_file": self.saved.path or None,
             "predictions": list(self.saved.made),
             "testbed": self.conditions.place or None,
-            "cores": self.conditions.cores,
+            "cores": self.conditions.cores or None,
             "load": None if load is None else list(load),
             "repetitions": self.repetitions,
             "ended_by": self.ended_by or None,

@@ -398,10 +398,12 @@ def _whole(share: float) -> str:
 
 def _conditions(validation: Validation) -> Iterator[Fact]:
     """Say where and under which conditions it was measured."""
-    file = f", in {validation.saved.path}" if validation.saved.path else ""
-    yield Fact("predicted", f"{validation.saved.at} and later, each before its runs{file}")
-    where = validation.conditions
-    yield Fact("machine", where.place.rstrip(".") or f"this machine, {where.cores} cores")
+    saved, where = validation.saved, validation.conditions
+    file = f", in {saved.path}" if saved.path else ""
+    if saved.at:
+        yield Fact("predicted", f"{saved.at} and later, each before its runs{file}")
+    if where.cores:
+        yield Fact("machine", where.place.rstrip(".") or f"this machine, {where.cores} cores")
     if where.load is not None:
         yield Fact("load", f"{where.load[0]:.1f} before, {where.load[1]:.1f} after")
     for name, text in validation.about.items():
@@ -420,8 +422,8 @@ def _overall(validation: Validation) -> Iterator[Fact]:
             f"; {accuracy.inside} of {accuracy.runs} runs within their 90 % interval "
             f"({share:.0f} %)"
         )
-    aside = len(validation.compared) - accuracy.points
-    if aside:
+    aside = sum(x.is_disturbed for x in validation.compared)
+    if aside and aside < len(validation.compared):
         text += f"; {aside} of {len(validation.compared)} medians excluded as disturbed ({MARK})"
     yield Fact("overall", text)
 

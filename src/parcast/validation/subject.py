@@ -178,11 +178,11 @@ SCHEMA: Final = "parcast/predictions/1"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Saved:
-    """When and where predictions were saved."""
+    """When and where predictions were saved; nothing where the runs were there before them."""
 
-    at: str  # time of the first, in UTC
-    path: str  # of their file; "" if none was asked for
-    made: tuple[Mapping[str, Any], ...]  # every prediction
+    at: str = ""  # time of the first, in UTC
+    path: str = ""  # of their file; "" if none was asked for
+    made: tuple[Mapping[str, Any], ...] = ()  # every prediction
 
 
 @dataclass(kw_only=True, slots=True)

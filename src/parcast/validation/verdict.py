@@ -13,7 +13,9 @@ from parcast.words import counted
 
 Compared: TypeAlias = Comparison[Any, Any]
 
+MOST_NAMED: Final = 3  # cases that are far off
 NEVER_IDLE: Final = "the machine was never idle"
+FITTED: Final = "all of these were used to fit the description, so that nothing was predicted"
 BUSY: Final = f"{NEVER_IDLE}, so that limits are wider"
 
 
@@ -67,12 +69,14 @@ def verdict_of(
 
     `missing` cases were asked for but not predicted; objections refuse it whatever the times are.
     """
-    compared = [x for x in cases if x.runs]
+    compared = [x for x in cases if x.runs and not x.was_fitted]
     if not compared:
+        is_fitted = any(x.runs for x in cases)
+        why = f"{FITTED}. {rule.remedy}" if is_fitted else "nothing was measured"
         return Verdict(
             holds=False if objections else None,
             rules=tuple(objections),
-            reason="" if objections else "nothing was measured",
+            reason="" if objections else why,
         )
     if rule.chance is None:
         found = _by_limits(rule, compared, quietness, asked=len(cases) + missing)
@@ -155,8 +159,9 @@ def _by_intervals(rule: Rule, compared: Sequence[Compared], quietness: Quietness
         f"{_named(x)}: predicted {format_quantity(x.predicted, 'time')}, took "
         f"{format_quantity(x.measured or 0.0, 'time')}, more than twice as far off as the end of "
         "the interval"
-        for x in far
+        for x in far[:MOST_NAMED]
     ]
+    rules += [f"{len(far) - MOST_NAMED} more are as far off"] if len(far) > MOST_NAMED else []
     if rules and is_busy:
         return Verdict(holds=None, rules=tuple(rules), reason=f"{NEVER_IDLE}. {rule.remedy}")
     if rules:

@@ -38,6 +38,9 @@ with 90 % intervals, then run and compared. A program takes about a minute.
 NAME is a program of `parcast run`, or all; without it, the programs are listed. LIST is a list of
 rank counts: 1,2 or 1..8 or 1..8x2 (doubling). SIZES is a list of problem sizes: 1e5,2e5.
 
+With files, PROGRAM [MACHINE] TIMINGS, the prediction of a description is compared with runs that
+you have: see `parcast validate runs --help`.
+
 \b
 Exit status: 0    answered: the law holds
              1    answered: a law does not hold
@@ -49,6 +52,7 @@ Exit status: 0    answered: the law holds
 \b
 Examples:
   parcast validate sort
+  parcast validate program.toml machine.toml runs.csv
   parcast validate all --quick -o laws.svg
   parcast testbed --hosts 8 --link 100Mbit -- parcast validate matmul -np 2..8
 """
@@ -57,6 +61,7 @@ Examples:
 PARTS: Final = {  # commands of their own below `validate`, by place
     "array-io": "parcast.arrays.validate_command:command",
     "pipeline": "parcast.pipeline.trials.command:command",
+    "runs": "parcast.prediction.trials.command:command",
 }
 
 
@@ -156,4 +161,4 @@ def _list_programs() -> None:
 
 
 NAMES: Final = (*KERNELS, "all")
-command = with_parts(validate_programs, with_plugins(PARTS, NAMES), names=NAMES)
+command = with_parts(validate_programs, with_plugins(PARTS, NAMES), names=NAMES, of_files="runs")

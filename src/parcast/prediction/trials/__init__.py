@@ -1,0 +1,1 @@
+"""Described programs as what is validated: runs that are there already, beside the prediction."""

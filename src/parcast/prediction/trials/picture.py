@@ -1,0 +1,279 @@
+"""Pictures of a described program beside its runs: over p, on the surface of the law, errors.
+
+Over p, the first panel has times, one colour for each value of a second axis: a line is predicted,
+with its 90 % interval, and markers are measured. The second has speedups. Runs that the
+description was fitted to are hollow. On the surface of the law a stem leads from what was
+predicted to what was measured. The map of errors has a field for each configuration.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.errors import ParameterError, require_one_of
+from parcast.prediction.predict import predict
+from parcast.prediction.shown import COUNTED, GridAxis, shown_of
+from parcast.prediction.surface import draw_surface
+from parcast.prediction.trials.result import Configuration, ProgramValidation
+from parcast.prediction.trials.speedups import speedups_of
+from parcast.show import canvas
+from parcast.show.colours import MACHINE_COLOURS, MARKERS, REFERENCE, add_bar
+from parcast.show.scales import scale_speedup, scale_time, span
+from parcast.validation.comparison import Comparison
+from parcast.validation.picture import figure_of_validation
+from parcast.words import axis_value, signed_percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PICTURES: Final = ("lines", "surface", "errors", "times")
+MOST_LINES: Final = len(MACHINE_COLOURS)
+MOST_WRITTEN: Final = 12  # fields of a map across, in which errors are written
+WIDEST: Final = 1.0  # error that colours tell from a larger one [1]
+FIELDS: Final = "RdBu_r"
+
+
+def figure_of(
+    validation: ProgramValidation, ax: "Axes | None" = None, *, picture: str | None = None
+) -> "Figure":
+    """Draw a kind of picture: by default lines, or the errors where there are many lines."""
+    if picture is not None:
+        require_one_of("picture", picture, PICTURES)
+    kind = picture or _usual(validation)
+    if kind == "times":
+        return figure_of_validation(validation, ax)
+    with canvas.house_style():
+        if kind == "lines":
+            return _lines(validation, ax)
+        return (_surface if kind == "surface" else _errors)(validation, ax)
+
+
+def _usual(validation: ProgramValidation) -> str:
+    """What suits the axes that vary."""
+    if len(validation.varied.get("p", ())) > 1 and len(_groups(validation)) <= MOST_LINES:
+        return "lines"
+    return "errors" if len(validation.varied) > 1 else "times"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Line:
+    """Configurations that differ in p alone."""
+
+    name: str
+    cases: Sequence[Comparison[Configuration, Any]]
+    colour: str
+    marker: str
+
+    @property
+    def p(self) -> Array:
+        return np.array([x.case.layout for x in self.cases])
+
+
+def _groups(validation: ProgramValidation) -> dict[tuple[tuple[str, float], ...], list[Any]]:
+    """Configurations by the values of all axes but p."""
+    groups: dict[tuple[tuple[str, float], ...], list[Any]] = {}
+    for x in validation.cases:
+        groups.setdefault(tuple(y for y in x.case.axes if y[0] != "p"), []).append(x)
+    return groups
+
+
+def _line_of(validation: ProgramValidation) -> Iterator[_Line]:
+    """Give what is drawn in one colour."""
+    varied = validation.varied
+    for i, (place, cases) in enumerate(_groups(validation).items()):
+        named = [f"{x} = {axis_value(float(y), 'count')}" for x, y in place if x in varied]
+        yield _Line(
+            name=", ".join(named) or "predicted (line) and measured",
+            cases=cases,
+            colour=MACHINE_COLOURS[i % MOST_LINES],
+            marker=MARKERS[i % len(MARKERS)],
+        )
+
+
+def _lines(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
+    """Draw times and speedups over p."""
+    canvas.require_one_panel(2, 'Leave it out, or draw picture="errors".') if ax else None
+    lines = list(_line_of(validation))
+    if len(lines) > MOST_LINES:
+        raise ParameterError(
+            "picture",
+            must=f'be "errors" or "surface" where more than {MOST_LINES} lines would be drawn',
+            got=f'"lines" for {len(lines)}',
+            hint="Select some values of the other axes.",
+        )
+    figure = canvas.new_figure(height=4.4)
+    times, speedups = figure.subplots(1, 2)
+    along = _axis(validation, "p")
+    _draw_times(times, lines)
+    _draw_speedups(speedups, validation, lines)
+    for each in (times, speedups):
+        along.scale(each)
+        canvas.plain_axes(each)
+    entries = canvas.entries_of([times, speedups])
+    canvas.add_legend(figure, entries, notes=_notes(validation))
+    return figure
+
+
+def _axis(validation: ProgramValidation, name: str) -> GridAxis:
+    """Make an axis of the picture of one of the axes of the runs."""
+    values = np.unique([x.case.columns[name] for x in validation.cases])
+    return GridAxis(name=name, values=values, order=np.arange(len(values)))
+
+
+def _draw_times(ax: "Axes", lines: Sequence[_Line]) -> None:
+    """Draw predicted times with their intervals, and measured ones."""
+    limits = []
+    for line in lines:
+        predicted = np.array([x.predicted for x in line.cases])
+        ends = np.array([(x.lower or x.predicted, x.upper or x.predicted) for x in line.cases])
+        style: dict[str, Any] = {"color": line.colour, "marker": line.marker, "ms": 5.5}
+        ax.plot([], [], lw=1.4, label=line.name, **style)
+        ax.plot(line.p, predicted, color=line.colour, lw=1.4)
+        ax.fill_between(line.p, *ends.T, color=line.colour, alpha=0.18, lw=0)
+        _draw_measured(ax, line, [x.measured or np.nan for x in line.cases])
+        limits += [*map(tuple, ends.tolist()), *((x.measured, x.measured) for x in line.cases)]
+    scale_time(ax, *span([(float(low), float(high)) for low, high in limits]))
+
+
+def _draw_measured(ax: "Axes", line: _Line, values: Sequence[float]) -> None:
+    """Draw what was measured: hollow where the description was fitted to it."""
+    for is_fitted in (False, True):
+        kept = [i for i, x in enumerate(line.cases) if x.was_fitted == is_fitted]
+        if kept:
+            ax.plot(
+                line.p[kept],
+                np.asarray(values)[kept],
+                color=line.colour,
+                marker=line.marker,
+                ls="none",
+                ms=5.5,
+                mfc="white" if is_fitted else line.colour,
+            )
+
+
+def _draw_speedups(ax: "Axes", validation: ProgramValidation, lines: Sequence[_Line]) -> None:
+    """Draw predicted and measured speedups, each over its own time on the fewest processors."""
+    known = {x.case: x for x in speedups_of(validation)}
+    every = []
+    for line in lines:
+        found = [known.get(x.case) for x in line.cases]
+        predicted = [1.0 if x is None else x.predicted for x in found]
+        measured = [1.0 if x is None else x.measured for x in found]
+        ax.plot(line.p, predicted, color=line.colour, lw=1.4)
+        _draw_measured(ax, line, measured)
+        every += [*predicted, *measured]
+    bases = {line.cases[0].case.layout for line in lines}
+    over = f"p = {bases.pop():g}" if len(bases) == 1 else ""
+    low, high = min(every), max(every)
+    ends = np.array([min(line.p[0] for line in lines), max(line.p[-1] for line in lines)])
+    if over and ends[1] > ends[0]:
+        ideal = ends / ends[0]
+        ax.plot(ends, ideal, color=REFERENCE, lw=1.0, ls=":", label="ideal")
+    scale_speedup(ax, low, high, over)
+
+
+def _notes(validation: ProgramValidation) -> list[str]:
+    """Say what the band is, and how far the law is off."""
+    accuracy = validation.accuracy()
+    notes = ["Lines: predicted. Markers: measured."]
+    if any(x.was_fitted for x in validation.cases):
+        notes.append("Hollow: used to fit the description.")
+    if validation.coverage is not None:
+        notes.append("Bands: 90 % interval of a run.")
+    if accuracy is not None:
+        notes.append(
+            f"Median error {100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %."
+        )
+    return [" ".join(notes)]
+
+
+def _two_axes(validation: ProgramValidation, picture: str) -> tuple[str, str]:
+    """Name the two axes of a picture."""
+    names = [*validation.varied]
+    if len(names) != 2:
+        raise ParameterError(
+            "picture",
+            must=f'be another one than "{picture}", which has two axes that vary',
+            got=" and ".join(names) or "one configuration",
+            hint="Select one value of the others." if len(names) > 2 else 'Draw "lines".',
+        )
+    return names[0], names[1]
+
+
+def _surface(validation: ProgramValidation, ax: Any) -> "Figure":
+    """Draw the speedups that the law gives as a surface, and those of the runs as points."""
+    _two_axes(validation, "surface")
+    every = {name: np.unique(validation.column(name)) for name in validation.axes}
+    asked: dict[str, Any] = {name: every.pop(name) for name in ("p", "d", "n") if name in every}
+    asked |= {"vary": every, "interval": False, "bounds": False}
+    prediction = predict(validation.program, validation.machine, **asked)
+    shown = shown_of(prediction, 2)
+    figure = draw_surface(shown, ax)
+    space: Any = figure.axes[0]
+    first, second = shown.axes
+    x = first.places(validation.column(first.name))
+    y = second.places(validation.column(second.name))
+    modelled, alone = _modelled(validation, prediction)
+    measured = alone / validation.column("measured_s")
+    for i in range(len(x)):
+        space.plot([x[i]] * 2, [y[i]] * 2, [modelled[i], measured[i]], color="black", lw=1.0)
+    space.plot(x, y, measured, "o", color="black", ms=3.5, label="measured")
+    space.legend(loc="upper left", fontsize="small", frameon=False)
+    return figure
+
+
+def _modelled(validation: ProgramValidation, prediction: Any) -> tuple[Array, Array]:
+    """Speedup of the law at each configuration, and the time that it is over [1], [s]."""
+    places = tuple(
+        np.searchsorted(values, validation.column(name))
+        for name, values in prediction.axes.items()
+    )
+    speedup = prediction.speedup[places]
+    return speedup, speedup * prediction.time[places]
+
+
+def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
+    """Draw a field for each configuration, with the colour of its error."""
+    from matplotlib.colors import Normalize
+    from matplotlib.ticker import MaxNLocator
+
+    first, second = (_axis(validation, name) for name in _two_axes(validation, "errors"))
+    field = np.full((len(first.values), len(second.values)), np.nan)
+    marks = np.full(field.shape, "", dtype=object)
+    for x in validation.cases:
+        place = tuple(
+            int(np.searchsorted(axis.values, x.case.columns[axis.name]))
+            for axis in (first, second)
+        )
+        field[place] = x.error()
+        outside, fitted = "*" * (x.is_inside is False), "'" * x.was_fitted
+        marks[place] = f"{signed_percent(x.error() or 0.0)}{outside}{fitted}"
+    most = float(np.clip(np.nanmax(np.abs(field)), 0.01, WIDEST))
+    is_own = ax is None
+    ax = ax or canvas.new_figure(height=4.6).add_subplot()
+    drawn = ax.pcolormesh(field.T, cmap=FIELDS, norm=Normalize(-most, most), edgecolor="white")
+    for which, axis in (("x", first), ("y", second)):
+        labels = [axis_value(float(value), "count") for value in axis.values]
+        ticks = np.arange(len(labels)) + 0.5
+        getattr(ax, f"set_{which}ticks")(ticks, labels=labels)
+        getattr(ax, f"set_{which}label")(COUNTED.get(axis.name, axis.name), parse_math=False)
+    ax.tick_params(length=0)
+    if max(field.shape) <= MOST_WRITTEN:
+        for (i, j), text in np.ndenumerate(marks):
+            is_dark = abs(field[i, j]) > 0.6 * most
+            colour = "white" if is_dark else "black"
+            ax.text(
+                i + 0.5, j + 0.5, text, ha="center", va="center", fontsize="small", color=colour
+            )
+    levels = np.asarray(MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(-most, most))
+    ticks = levels[np.abs(levels) <= most].tolist()
+    add_bar(drawn, ticks, label="error: predicted / measured - 1 [%]", factor=0.01, ax=ax)
+    figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
+    if is_own:
+        known = "*: outside its 90 % interval. ': used to fit the description."
+        canvas.add_legend(figure, {}, notes=[known])
+    return figure

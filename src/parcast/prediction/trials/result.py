@@ -1,0 +1,85 @@
+"""A described program beside its runs: a validation of the configurations of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.fit_record import KINDS, OwnLawError, validated_law_error
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.laws.allowances import platform_of
+from parcast.validation.comparison import Comparison, quiet
+from parcast.validation.result import Validation
+
+
+class Configuration(NamedTuple):
+    """A configuration of a table of runs: its axes and their values."""
+
+    axes: tuple[tuple[str, float], ...]
+
+    @property
+    def layout(self) -> float:
+        """Processors."""
+        return self.columns["p"]
+
+    @property
+    def columns(self) -> Mapping[str, float]:
+        """Values by axis."""
+        return dict(self.axes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ProgramValidation(Validation):
+    """A described program on a described machine, beside runs of it."""
+
+    _sheet = "parcast.prediction.trials.sheet:sheet_of"
+    _picture = "parcast.prediction.trials.picture:figure_of"
+
+    program: Program
+    machine: Machine
+    are_speedups: bool = False  # measured times are those of speedups, over the described one
+
+    @property
+    def cases(self) -> tuple[Comparison[Configuration, None], ...]:
+        """Every configuration, in the order of its axes."""
+        return self.parts[0].comparisons
+
+    @property
+    def varied(self) -> dict[str, Array]:
+        """Axes that have several values, each with all of them, ascending."""
+        names = self.cases[0].case.columns
+        values = {name: np.unique([x.case.columns[name] for x in self.cases]) for name in names}
+        return {name: x for name, x in values.items() if len(x) > 1}
+
+    def column(self, name: str) -> Array:
+        """A column of the rows, (configurations,); NaN where it has none."""
+        return np.array([x.row[name] for x in self.cases], dtype=np.float64)
+
+    def own_law_errors(self) -> tuple[OwnLawError, ...]:
+        """What the laws were wrong by, of each kind of platform; of runs that were not fitted."""
+        laws = [law for phase in self.program.phase for law in phase.laws_within]
+        known = [x for x in quiet(self.cases) if not x.was_fitted]
+        points = {name: np.array([x.case.columns[name] for x in known]) for name in self._names}
+        points.setdefault("d", np.asarray(self.machine.servers(points))) if known else None
+        kinds = np.broadcast_to(platform_of(self.machine, points), len(known)) if known else ()
+        found: list[OwnLawError] = []
+        for kind in np.unique(kinds).astype(int).tolist():
+            here = [x for x, own in zip(known, kinds, strict=True) if own == kind]
+            errors = [error for x in here if (error := x.error()) is not None]
+            axes = {name: [x.case.columns[name] for x in here] for name in self._names}
+            found += validated_law_error(laws, KINDS[kind], errors, axes)
+        return tuple(found)
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self.cases[0].case.columns]
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+        described = {"machine": self.machine.name, "are_speedups": self.are_speedups}
+        return Validation.to_document(self) | described
