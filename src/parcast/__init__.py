@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
+    from parcast.prediction.trials.result import ProgramValidation
     from parcast.prediction.trials.validate import validate_program
     from parcast.projection.program import project
     from parcast.projection.result import CountedProjection, Projection
@@ -101,6 +102,7 @@ __all__ = [
     "Prediction",
     "ProfilesExplained",
     "Program",
+    "ProgramValidation",
     "Projection",
     "Proposal",
     "RegressionCheck",
@@ -183,6 +185,7 @@ _HOME = {
     "PipelineResult": "parcast.pipeline.result",
     "PipelineSchedule": "parcast.pipeline.explaining.result",
     "Prediction": "parcast.prediction.result",
+    "ProgramValidation": "parcast.prediction.trials.result",
     "ProfilesExplained": "parcast.deciding.explain.profiles.result",
     "Program": "parcast.descriptions.program",
     "Projection": "parcast.projection.result",

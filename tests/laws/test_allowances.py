@@ -11,7 +11,6 @@ from parcast.descriptions.fit_record import OwnLawError
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import IO_LAWS, LAWS, Program
 from parcast.descriptions.toml_files import read_program
-from parcast.fitting.fit import fit
 from parcast.kernels.trials.command import PARTS
 from parcast.kernels.trials.counting import counted_program
 from parcast.laws.allowances import (
@@ -30,6 +29,7 @@ from parcast.laws.allowances import (
     platform_of,
 )
 from parcast.prediction.predict import predict
+from parcast.prediction.trials.validate import validate_program
 from tests.conftest import ROOT
 
 DATA = Path(__file__).parent / "data"
@@ -179,17 +179,19 @@ def test_what_is_advised_exists_for_every_law(law):
         name = advice.removeprefix("Measure it: parcast validate ")
         assert name in PARTS or counted_program(name).name == law
         return
-    assert advice.startswith("Compare it with runs at a few p: parcast fit")
+    assert advice.startswith("Compare it with runs at a few p: parcast validate ")
     program = Program(phase=[{"law": law, **OWN[law]}])
     machine = Machine(network={"contention": "100 %"})
     (told,) = [
-        x for x in predict(program, machine, p=[4], **SIZE.get(law, {})).warnings if "fit" in x
+        x
+        for x in predict(program, machine, p=[4], **SIZE.get(law, {})).warnings
+        if "Compare it" in x
     ]
     assert told.endswith(f"as a precaution. {advice}")
     runs = {"p": [1, 2, 4, 8, 16], "time": [12.0, 7.0, 4.5, 3.25, 2.6]}
     runs |= {"n": [1e6] * 5} if law in SIZE else {}
-    free = None if law != "merge_sort" else ["capacities.compute"]
-    assert fit(program, runs, free=free).noise > 0
+    errors = validate_program(program, runs).own_law_errors()
+    assert [x.law for x in errors] == [law]
 
 
 SIZE = {"merge_sort": {"n": [1e6]}}

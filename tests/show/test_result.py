@@ -49,6 +49,7 @@ from parcast.pipeline.traces.trace import read_trace
 from parcast.pipeline.traces.traffic.check import check_traffic
 from parcast.places import load
 from parcast.prediction.predict import predict
+from parcast.prediction.trials.validate import validate_program
 from parcast.projection.counted import project_counts
 from parcast.projection.program import project
 from parcast.saved.result import SavedResult
@@ -146,6 +147,7 @@ RESULTS = {
     "PipelineResult": lambda: run_pipeline(range(4), float),
     "PipelineSchedule": lambda: explain_pipeline(4),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
+    "ProgramValidation": lambda: validate_program(PROGRAM, {"p": [1, 2], "time": [9.2, 5.1]}),
     "Projection": lambda: project(OF_REGIONS, MACHINE, [1, 2], base=MACHINE, known=ALONE),
     "ProfilesExplained": lambda: explain([STUDY]),
     "Proposal": lambda: plan_proposal({"p": [1, 2, 4], "time": [8, 5, 3]}),

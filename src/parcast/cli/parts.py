@@ -7,6 +7,7 @@ does not begin with the name of one, as it does without them.
 
 import difflib
 import os
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from click.shell_completion import CompletionItem
 from parcast.cli.answering import NEAR, Answering
 from parcast.places import load
 
+ENDING: Final = re.compile(r"\.[A-Za-z]\w{0,7}\Z")  # of the name of a file
 HEADING: Final = "Commands"  # of the list in the help
 
 
@@ -113,7 +115,7 @@ class CommandParts(click.Group):
             if not word.startswith("-") and before not in valued
         ]
         known = {*self.names, *self.parts}
-        return any(x not in known and (os.path.splitext(x)[1] or os.path.isfile(x)) for x in words)
+        return any(x not in known and (ENDING.search(x) or os.path.isfile(x)) for x in words)
 
     def _suggest(self, word: str, ctx: click.Context) -> None:
         """Refuse a word that is no part, unless it may be for the default."""

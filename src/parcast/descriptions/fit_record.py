@@ -129,6 +129,24 @@ def _is_factor(given: object) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < np.inf
 
 
+def _places(given: Any) -> dict[str, tuple[float, ...]]:
+    """Equally many numbers for each axis."""
+    columns: list[Any] = list(given.values()) if isinstance(given, Mapping) else [None]
+    wrong = [x for x in columns if not isinstance(x, list | tuple) or not all(map(_is_number, x))]
+    if wrong or len({len(x) for x in columns}) > 1:
+        raise ParameterError(
+            "at",
+            must="have equally many numbers for each axis",
+            got=shown(repr(wrong[0] if wrong else columns)),
+            hint="Fit again, or delete the table [fit.at].",
+        )
+    return {str(name): tuple(column) for name, column in given.items()}
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
+
+
 class FittedConstant(Description):
     """One fitted constant: its amount as the fit wrote it, and its factor in every set."""
 
@@ -143,10 +161,10 @@ class FitRecord(Description):
     """The fit that wrote a description."""
 
     runs: str = Field(description="The runs it was fitted to, in words.")
-    at: dict[str, tuple[int | float, ...]] = Field(
+    at: Annotated[dict[str, tuple[int | float, ...]], BeforeValidator(_places)] = Field(
         default={},
         description="Where these runs were: the values of each axis, one for each configuration. "
-        "Without them nobody knows which runs were used.",
+        "Without them it is unknown which runs were used.",
     )
     key: str = Field(description="Which fit it was: the sets of one fit go together.")
     scatter: float = Field(

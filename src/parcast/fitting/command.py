@@ -20,7 +20,7 @@ from parcast.cli.options import (
     seed_option,
     select_option,
 )
-from parcast.cli.outputs import Outputs, do_each, format_of, with_inputs
+from parcast.cli.outputs import FIGURES, Outputs, do_each, format_of, with_inputs
 from parcast.cli.reading import and_text, read_description, read_file, table_options
 from parcast.cli.screen import tell
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parcast.timings.tables.options import TableOptions
 
 
-FORMATS: Final = ("toml", "json", "csv")
+FORMATS: Final = ("toml", *FIGURES)
 
 HELP = """Fit the constants of a program's description to its timings.
 
@@ -119,6 +119,9 @@ def command(
     def write(path: str) -> None:
         from parcast.descriptions.toml_files import moved
 
+        if format_of(path) != "toml":
+            fitted.save(path)
+            return
         text = moved(texts["program"], program, path)
         _write_toml(fitted, text, path, of_machine=False)
 

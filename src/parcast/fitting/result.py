@@ -87,6 +87,7 @@ class Fit(Result):
     """Fitted constants of a program, how well they explain the runs, and which are determined."""
 
     _schema = "parcast/fit/1"
+    _picture = "parcast.prediction.trials.picture:figure_of_fit"
     _outline = """
         rows=parameters runs=run_rows quantity interval error rms_relative_error=rms
         worst=_worst_run noise law_error degrees_of_freedom=freedom rank singular_values

@@ -241,7 +241,7 @@ def _mean_part(part: Validated, kind: str, name: str) -> str:
 def _parts(part: Validated) -> Table:
     """Give the errors of the parts of the time of every case."""
     rows = part.comparisons
-    names = list(rows[0].parts)
+    names = [name for name in rows[0].parts if any(name in x.observed for x in rows)]
     cells = {
         name: [
             "-" if (error := x.part_error(name)) is None else signed_percent(error) for x in rows

@@ -208,7 +208,7 @@ def test_without_a_name_the_programs_are_listed(parcast):
     assert (said.status, said.err) == (0, "")
     assert [line.split()[0] for line in said.out.splitlines()] == [
         *KERNELS,
-        *("array-io", "pipeline"),
+        *("array-io", "pipeline", "runs"),
     ]
 
 

@@ -19,9 +19,12 @@ from parcast.prediction.shown import COUNTED, GridAxis, shown_of
 from parcast.prediction.surface import draw_surface
 from parcast.prediction.trials.result import Configuration, ProgramValidation
 from parcast.prediction.trials.speedups import speedups_of
+from parcast.prediction.trials.validate import validate_program
 from parcast.show import canvas
 from parcast.show.colours import MACHINE_COLOURS, MARKERS, REFERENCE, add_bar
 from parcast.show.scales import scale_speedup, scale_time, span
+from parcast.timings.measure import TIME, Measure
+from parcast.timings.measurements import measurements_of
 from parcast.validation.comparison import Comparison
 from parcast.validation.picture import figure_of_validation
 from parcast.words import axis_value, signed_percent
@@ -29,6 +32,8 @@ from parcast.words import axis_value, signed_percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from parcast.fitting.result import Fit
 
 PICTURES: Final = ("lines", "surface", "errors", "times")
 MOST_LINES: Final = len(MACHINE_COLOURS)
@@ -50,6 +55,14 @@ def figure_of(
         if kind == "lines":
             return _lines(validation, ax)
         return (_surface if kind == "surface" else _errors)(validation, ax)
+
+
+def figure_of_fit(fit: "Fit", ax: "Axes | None" = None, **how: str | None) -> "Figure":
+    """Draw a fit as its description beside the runs, as `figure_of` does."""
+    times = 1.0 / fit.measured if fit.quantity == "speedup" else fit.measured
+    measure = Measure(quantity="speedup") if fit.quantity == "speedup" else TIME
+    runs = measurements_of({**fit.axes, "time": times}, measure)
+    return figure_of(validate_program(fit.program, runs, fit.machine), ax, **how)
 
 
 def _usual(validation: ProgramValidation) -> str:

@@ -24,11 +24,12 @@ def sheet_of(validation: ProgramValidation, *, show_all: bool = False) -> Sheet:
     """Everything that is said; of many configurations the errors, unless all are asked for."""
     sheet = sheet_of_validation(validation, show_all=show_all)
     part, rest = sheet.parts
-    grids = list(_grids(validation))
+    grids = list(_grids(validation)) if show_all or len(validation.cases) > MOST_ROWS else []
     is_long = len(validation.cases) > MOST_ROWS and not show_all
-    tables = [] if is_long and grids else [_marked(validation, part.tables[0])]
-    if speedups := _speedups(validation):
-        tables += [] if is_long else [speedups]
+    tables = list[Table]()
+    if not (is_long and grids):
+        tables = [_marked(validation, part.tables[0]), *part.tables[1:]]
+        tables += filter(None, [_speedups(validation)])
     left_out = "The times and speedups of all configurations" if is_long and grids else ""
     return replace(
         sheet,

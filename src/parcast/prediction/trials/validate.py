@@ -7,7 +7,7 @@ back are of these alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,10 +45,11 @@ RULE: Final = Rule(
 )
 MEASURED, FITTED, NEW = ("measured", "used to fit", "not used to fit")
 SAMPLES: Final = 256
+COLUMNS: Final = {"compute": "compute_s", "communication": "communication_s", "io": "disk_s"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class PredictedTimes:
+class PredictedConfigurations:
     """Predicted times at some configurations, (configurations,) each."""
 
     parts: Breakdown  # [s]
@@ -114,8 +115,9 @@ def validate_program(
     points = axes | {"d": axes["d"] if "d" in axes else np.asarray(machine.servers(axes))}
     predicted = _predicted(program, machine, axes, points, law_error=law_error, seed=seed)
     seconds = _seconds(program, machine, measurements, points)
-    fitted = fitted_at(program, machine, axes)
-    comparisons = tuple(_comparisons(axes, predicted, fitted, seconds, group))
+    runs_at = [seconds[group == i].tolist() for i in range(len(axes["p"]))]
+    fitted, parts = fitted_at(program, machine, axes), _parts_at(measurements, group)
+    comparisons = tuple(_comparisons(axes, predicted, fitted, zip(runs_at, parts, strict=True)))
     part = Validated(
         name=program.name or "program",
         title=f"{program.law} on {machine.name}" if machine.name else program.law,
@@ -154,7 +156,7 @@ def _predicted(
     *,
     law_error: bool,
     seed: int,
-) -> PredictedTimes:
+) -> PredictedConfigurations:
     """Predict the configurations, with intervals as `predict` gives them."""
     shape = axes["p"].shape
     parts = Breakdown(
@@ -170,7 +172,7 @@ def _predicted(
     errors = law_errors(program, machine, points) if law_error else ()
     if errors:
         lower, upper = widened(time, lower, upper, law_half_width(program, machine, points))
-    return PredictedTimes(
+    return PredictedConfigurations(
         parts=parts,
         time=time,
         lower=lower,
@@ -196,15 +198,14 @@ def _seconds(
 
 def _comparisons(
     axes: Mapping[str, Array],
-    predicted: PredictedTimes,
+    predicted: PredictedConfigurations,
     fitted: Array | None,
-    seconds: Array,
-    group: NDArray[np.intp],
+    measured: Iterable[tuple[Sequence[float], Mapping[str, float]]],
 ) -> Iterator[Comparison[Configuration, None]]:
-    """Give every configuration with its prediction and its runs."""
+    """Give every configuration with its prediction, its runs and the parts of their time."""
     is_split = fitted is not None and bool(fitted.any())
-    parts = {name: x for name, x in predicted.parts.components() if np.any(x > 0)}
-    for i in range(len(axes["p"])):
+    parts = {name: x for name, x in predicted.parts.causes() if np.any(x > 0)}
+    for i, (times, observed) in enumerate(measured):
         case = Configuration(tuple((name, whole(float(x[i]))) for name, x in axes.items()))
         trials = tuple(
             Trial(
@@ -213,10 +214,10 @@ def _comparisons(
                 turn=1,
                 launch=1,
                 repetition=number,
-                seconds=float(time),
+                seconds=time,
                 observed=None,
             )
-            for number, time in enumerate(seconds[group == i], 1)
+            for number, time in enumerate(times, 1)
         )
         lower, upper = (
             None if x is None else float(x[i]) for x in (predicted.lower, predicted.upper)
@@ -235,9 +236,22 @@ def _comparisons(
             },
             counted=Counted(counting=trials, others=(), disturbed=0),
             labels={(name, ""): axis_value(float(x[i]), "count") for name, x in axes.items()},
-            observed={},
+            observed={name: x for name, x in observed.items() if name in parts},
             was_fitted=is_fitted,
         )
+
+
+def _parts_at(measurements: Measurements, group: NDArray[np.intp]) -> list[dict[str, float]]:
+    """Medians of the parts of the time of each configuration, where the table has them [s]."""
+    parts = {name: measurements.parts.get(column) for name, column in COLUMNS.items()}
+    return [
+        {
+            name: float(np.median(x[group == i]))
+            for name, x in parts.items()
+            if x is not None and np.isfinite(x[group == i]).all()
+        }
+        for i in range(int(group.max()) + 1)
+    ]
 
 
 def fitted_at(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Array | None:
@@ -309,7 +323,7 @@ def _missed(comparisons: Sequence[Comparison[Configuration, None]]) -> Iterator[
 
 
 def _unknown(program: Program, machine: Machine, fitted: Array | None) -> Iterator[str]:
-    """Warn where nobody knows which runs a description was fitted to."""
+    """Warn where it is unknown which runs a description was fitted to."""
     if fitted is None:
         runs = next(x.runs for x in (program.fit, machine.fit) if x is not None)
         yield RankedWarning(
