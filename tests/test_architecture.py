@@ -31,7 +31,6 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
     {"applications", "kernels", "prediction"},
     {"characterisation", "measurement"},
     {"projection", "simulation", "templates"},
-    {"matching"},
     {"deciding/"},  # its inner folders: subjects of its own, over laws and timings alike
     {"report", "web"},
     {"__init__", "__main__"},

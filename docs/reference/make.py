@@ -48,7 +48,7 @@ DOCUMENTS = {  # heading, and the answers below it
     "The document of `parcast predict`": ["parcast.prediction.result:Prediction"],
     "The document of `parcast fit`": ["parcast.fitting.result:Fit"],
     "The document of `parcast simulate`": ["parcast.simulation.result:Simulation"],
-    "The document of `parcast match`": ["parcast.matching.result:Match"],
+    "The document of `parcast match`": ["parcast.deciding.machines.result:Match"],
     "The document of `parcast compare`": [
         "parcast.deciding.compare.result:VersionComparison",
         "parcast.deciding.compare.changes:PartChange",

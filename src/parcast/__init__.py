@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from parcast.deciding.explain.timings.result import TimingsExplained
     from parcast.deciding.goals.plan import plan
     from parcast.deciding.goals.result import ResourcePlan
+    from parcast.deciding.machines.match import match
+    from parcast.deciding.machines.result import Match
     from parcast.deciding.proposal.propose import plan_proposal
     from parcast.deciding.proposal.result import Proposal
     from parcast.descriptions.machine import Machine
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
     from parcast.instrument.regions import profile_parameters, region
     from parcast.kernels.run import run_kernel
     from parcast.kernels.trials.subject import validate
-    from parcast.matching.match import match
-    from parcast.matching.result import Match
     from parcast.measurement.measure import measure
     from parcast.pipeline.explaining.explain import explain_pipeline
     from parcast.pipeline.explaining.result import PipelineSchedule
@@ -176,7 +176,7 @@ _HOME = {
     "Forecast": "parcast.forecasting.result",
     "Knee": "parcast.forecasting.knee",
     "Machine": "parcast.descriptions.machine",
-    "Match": "parcast.matching.result",
+    "Match": "parcast.deciding.machines.result",
     "Measurements": "parcast.timings.measurements",
     "MemoryForecast": "parcast.forecasting.memory.result",
     "ParameterError": "parcast.errors",
@@ -221,7 +221,7 @@ _HOME = {
     "knee": "parcast.forecasting.knee",
     "largest_regions": "parcast.forecasting.forecast",
     "load": "parcast.saved.load",
-    "match": "parcast.matching.match",
+    "match": "parcast.deciding.machines.match",
     "measure": "parcast.measurement.measure",
     "plan": "parcast.deciding.goals.plan",
     "plan_io": "parcast.arrays.planning.plan_io",

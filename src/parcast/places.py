@@ -1,4 +1,4 @@
-"""Objects named by where they stand, "parcast.matching.command:command", loaded when asked for.
+"""Objects named by where they stand, "parcast.cli:main", loaded when asked for.
 
 Other packages add to a registry through entry points of the same form: "name = module:object".
 """

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from math import ceil, floor, isfinite, log, log10
 from typing import Any, Final
 
@@ -61,14 +62,22 @@ def rounded_interval(
     return first, second, third
 
 
-def rounded(value: float, digits: int) -> str:
+def rounded(value: float, digits: int, *, up: bool | None = None) -> str:
     """Text of a number to so many significant digits, with an exponent if it is huge or tiny.
+
+    With `up` it is not below the number, or not above it if that is False: what is needed must be
+    enough.
 
     >>> rounded(0.0123, 2), rounded(2064827.0, 2), rounded(2.1e12, 2), rounded(7.0, 3)
     ('0.012', '2100000', '2.1e12', '7.00')
+    >>> rounded(1.0901, 3, up=True), rounded(1.09, 3, up=True), rounded(0.09999, 3, up=False)
+    ('1.10', '1.09', '0.0999')
     """
     if not value or not isfinite(value):
         return f"{value:g}"
+    if up is not None:
+        way = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+        value = float(way.create_decimal_from_float(value * (1 - 1e-12 if up else 1 + 1e-12)))
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     power = int(exponent)
     if not -5 <= power < 7:

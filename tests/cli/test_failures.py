@@ -3,11 +3,11 @@
 import pytest
 
 from parcast.cli.failures import AXES, OPTIONS, in_options, spelled_with
+from parcast.deciding.goals.options import spellings
 from parcast.errors import Argument, ParameterError, selection
-from parcast.matching.command import options_of_match
 
 IGNORE = Argument("ignore", ["date", "jobid"], python="parcast.read_measurements(path, ...)")
-MATCH = options_of_match(runs="times.csv", donors=["a.csv", "b.csv"])
+MATCH = spellings("times.csv", ["a.csv", "b.csv"])
 
 
 def hint_of(*text, options=OPTIONS):

@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
+from parcast.deciding.machines.match import match
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.description import DescriptionError
 from parcast.descriptions.fit_record import FitRecord, departing
@@ -12,7 +13,6 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import moved, read_machine, read_program
 from parcast.fitting.fit import fit
-from parcast.matching.match import match
 from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.prediction.predict import predict
 from parcast.projection.program import project

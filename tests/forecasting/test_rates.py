@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from parcast.deciding.machines.match import match
 from parcast.errors import ParameterError
 from parcast.forecasting.evidence import series_evidence
 from parcast.forecasting.forecast import forecast
@@ -18,7 +19,6 @@ from parcast.forecasting.picture import figure_of
 from parcast.forecasting.series import verdict
 from parcast.forecasting.series.question import question_of
 from parcast.forecasting.sheet import sheet_of, table_of
-from parcast.matching.match import match
 from parcast.timings.tables.files import read_measurements
 
 SYPD = "nodes,SYPD\n4,1.5\n20,7.25\n50,15.3\n100,25\n"

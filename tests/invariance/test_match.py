@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.deciding.machines.match import match
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import FitFailed
 from parcast.forecasting.forecast import forecast
-from parcast.matching.match import match
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT

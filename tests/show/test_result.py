@@ -28,6 +28,7 @@ from parcast.deciding.check.check import check
 from parcast.deciding.compare.compare import compare
 from parcast.deciding.explain.explain import explain
 from parcast.deciding.goals.plan import plan
+from parcast.deciding.machines.match import match
 from parcast.deciding.proposal.propose import plan_proposal
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
@@ -36,7 +37,6 @@ from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.memory.forecast_memory import forecast_memory
 from parcast.kernels.trials.subject import validate
-from parcast.matching.match import match
 from parcast.measurement.batch import BatchRequest, write_jobs
 from parcast.measurement.collect import JobStandings, standing_of
 from parcast.measurement.measure import MeasuredCommand, measured

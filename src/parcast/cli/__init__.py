@@ -16,7 +16,7 @@ from parcast.version import __version__
 GROUPS: Final = {  # what the help calls a group of commands; each name and its place
     "From timings": {
         "forecast": "parcast.forecasting.command:command",
-        "match": "parcast.matching.command:command",
+        "match": "parcast.deciding.machines.command:command",
         "compare": "parcast.deciding.compare.command:command",
         "check": "parcast.deciding.check.command:command",
     },

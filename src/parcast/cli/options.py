@@ -171,6 +171,20 @@ def efficiency(text: str, option: str) -> float:
     return share
 
 
+def certainty(text: str, option: str) -> float:
+    """Read a probability from a half up to below 1, such as 0.9 or 90%."""
+    try:
+        probability = quantity(_plain_fraction(text), "fraction", name=option)
+    except ParameterError:
+        probability = 0.0
+    if not 0.5 <= probability < 1:
+        raise click.UsageError(
+            f"{option} must lie between 50% and 100%, got {text!r:.60}. "
+            f"Write for example {in_percent(text) or '90%'}."
+        )
+    return probability
+
+
 def share(text: str, option: str) -> float:
     """Read a fraction of at least 0, such as 5% or 0.05."""
     try:
@@ -235,6 +249,7 @@ TIME: Final = amount("TIME", "time", "60s")
 COLUMNS: Final = Read("COLUMNS", columns)
 COUNTS: Final = Read("LIST", counts)
 DISKS: Final = Read("LIST", disks)
+CERTAINTY: Final = Read("SHARE", certainty)
 EFFICIENCY: Final = Read("SHARE", efficiency)
 SIZES: Final = Read("SIZES", sizes)
 

@@ -26,7 +26,7 @@ from parcast.units import shown
 
 VERBS: Final = {
     "plan": "parcast.deciding.goals.plan:plan",
-    "match": "parcast.matching.match:match",
+    "match": "parcast.deciding.machines.match:match",
     "forecast": "parcast.forecasting.forecast:forecast",
     "predict": "parcast.prediction.predict:predict",
 }

@@ -149,6 +149,31 @@ def test_only_the_budget_takes_a_price_at_its_upper_end():
     assert unsure.weighed.limit("budget") == pytest.approx(sure.weighed.limit("budget"))
 
 
+def test_nodes_stand_where_a_machine_has_them_and_cores_where_it_has_none():
+    alone = pc.Machine(
+        name="alone", processors=64, price={"processor_hour": 0.01, "currency": "EUR"}
+    )
+    work = pc.Program(phase=[{"law": "spmd", "compute": {"parallel": "6000 s"}}])
+    told = pc.plan(work, [MACHINE, alone], within="30 s")
+    nodes = {row["machine"]: row["nodes"] for row in told.rows()}
+    assert (nodes["alone"], told.recommended.machine) == (None, "cluster")
+    assert told.recommended.nodes == -(-told.recommended.p // 48)
+    assert f"ask for {told.recommended.nodes:.0f} nodes" in told.answer
+    assert told.ways.asked == "cores"
+    assert told.ways.cost == pytest.approx(told.weighed.table.p)
+    slow = pc.plan(work, [MACHINE, alone], within="30 min").recommended
+    assert (slow.machine, slow.nodes) == ("alone", None)
+
+
+def test_what_is_needed_is_enough_as_it_is_printed():
+    told = pc.plan(RUNS, within="300 s", p_is="nodes", p=[8, 16])
+    times = float(told.needed_of_runs[-1].split(" must be ")[1].split(" times")[0])
+    assert times >= float(told.weighed.excess[told.weighed.nearest()])
+    faster = RUNS.time / times
+    again = pc.plan({"p": RUNS.p, "time": faster}, within="300 s", p_is="nodes", p=[8, 16])
+    assert again.recommended is not None
+
+
 @pytest.mark.filterwarnings("ignore::parcast.timings.notes.ImportNote")
 def test_a_column_of_nodes_counts_nodes(file):
     path = file("nodes,time_s\n1,36000\n2,18500\n4,9600\n8,5200\n", "n.csv")

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from parcast.deciding.machines.match import match
 from parcast.errors import ParameterError
 from parcast.forecasting.donors.gather import joined
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
-from parcast.matching.match import match
 from parcast.timings.measurements import Measurements
 
 HERE = Measurements(p=4, time=20.0)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parcast.deciding.machines.match import match
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.own_runs.scaling import reading_of, size_of_runs
-from parcast.matching.match import match
 from parcast.timings.measurements import Measurements
 
 P = [1, 2, 4, 8]

@@ -33,7 +33,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.parts import with_parts
 from parcast.cli.reading import read_description, read_files, table_options
-from parcast.matching.command import PROGRAM_OR_TIMINGS
+from parcast.deciding.goals.options import PROGRAM_OR_TIMINGS
 
 if TYPE_CHECKING:
     from parcast.deciding.explain.descriptions.result import DescriptionsExplained

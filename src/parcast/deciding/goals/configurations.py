@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.goals.goals import Goals
 from parcast.descriptions.machine import HOUR
-from parcast.forecasting.request import wall_time_limit, way_up
+from parcast.forecasting.request import Request, request_for, time_kept, way_up
 from parcast.numerics import probability_up_to
 
 HAIR: Final = 1e-9  # of a limit, by which rounding may exceed it
-LIMIT_HOLDS: Final = 0.95  # probability with which a run ends within its wall-time limit
 CLOSE: Final = 0.05  # of the least time, by which what costs less may take longer [D]
+MINUTE: Final = 60.0  # in which wall-time limits are written [s]
 MOST_KEPT: Final = 400  # configurations that an answer holds beside its front
 AS_GOOD: Final = 1e-6  # relative difference of times or costs that makes none better
 
@@ -32,13 +32,13 @@ class ConfigurationTable:
     of: NDArray[np.intp]  # which machine each is on
     p: Array  # processors [1]
     disks: Array  # NaN where they are none of the question [1]
-    asked: Array  # nodes, or cores where no node is known [1]
+    nodes: Array  # NaN where the size of a node is not known [1]
     cores: Array  # [1]
     time: Array  # [s]
     lower: Array  # of the 90 % interval [s]
     upper: Array  # of the 90 % interval [s]
     efficiency: Array  # [1]
-    rate: Array  # cost of an hour, in `unit`
+    rate: Array  # cost of an hour, in `unit`; NaN without a price
     dearest: Array  # factor by which a price may be higher, at which budgets hold [1]
     is_told: NDArray[np.bool_]  # whether there is a forecast
     known: NDArray[np.bool_]  # whether the program was run there
@@ -57,6 +57,28 @@ class ConfigurationTable:
     def cost(self) -> Array:
         """Cost of each, in `unit`."""
         return self.rate * self.time / HOUR
+
+    @property
+    def cost_ends(self) -> tuple[Array, Array]:
+        """90 % interval of each cost, from those of the time and of the price."""
+        price = np.log(self.dearest)
+        below, above = (np.hypot(np.log(x), price) for x in self._sides)
+        return self.cost * np.exp(-below), self.cost * np.exp(above)
+
+    @property
+    def _sides(self) -> tuple[Array, Array]:
+        """How far the interval of the time reaches below and above it. [1]."""
+        return self.time / self.lower, self.upper / self.time
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether it is known of all how many nodes they take."""
+        return not np.isnan(self.nodes).any()
+
+    @property
+    def asked(self) -> Array:
+        """What one asks for: nodes, or cores where the size of some node is not known. [1]."""
+        return self.nodes if self.has_nodes else self.cores
 
     def kept(self, certainty: float) -> Array:
         """Time that is not exceeded with a certainty, of each. [s]."""
@@ -108,16 +130,10 @@ class Weighed:
             value = table.time * table.efficiency / goals.efficiency
         return np.asarray(value * (1 + HAIR) + np.zeros(len(table)))
 
-    @property
-    def asked(self) -> list[str]:
-        """Names of the goals on time that there are."""
-        given = {x: getattr(self.goals, x) for x in ("within", "budget", "efficiency")}
-        return [name for name, value in given.items() if value is not None]
-
     @cached_property
     def longest(self) -> Array:
         """Longest time by which each meets all goals. [s]."""
-        limits = [self.limit(name) for name in self.asked]
+        limits = [self.limit(name) for name in self.goals.asked]
         return np.min(limits, axis=0) if limits else np.full(len(self.table), np.inf)
 
     def sure_of(self, longest: Array) -> Array:
@@ -137,33 +153,22 @@ class Weighed:
     @cached_property
     def sure_by(self) -> Mapping[str, Array]:
         """Probability of meeting each goal on time by itself. [1]."""
-        return {name: self.sure_of(self.limit(name)) for name in self.asked}
+        return {name: self.sure_of(self.limit(name)) for name in self.goals.asked}
 
-    @cached_property
-    def at_limit(self) -> Array:
-        """Time within which a run ends as surely as its wall-time limit has to hold. [s]."""
-        return self.table.kept(self.limit_holds)
-
-    def wall_time(self, i: int) -> tuple[float, float]:
-        """Wall-time limit of one, and the probability that it ends within that. [s, 1].
+    def request(self, i: int) -> Request:
+        """What a run of one takes, with its wall-time limit.
 
         Where it meets the goals the limit is not above the longest time, in whole minutes.
         """
-        limit, within, table = (
-            wall_time_limit(float(self.at_limit[i])),
-            self.goals.within,
-            self.table,
-        )
-        if within is None or limit <= within or not self.fits[i]:
-            return limit, self.limit_holds
-        limit = max(float(np.floor(within / 60 * (1 + HAIR))), 1.0) * 60.0
-        times = (x[[i]] for x in (table.time, table.lower, table.upper))
-        return limit, float(probability_up_to(np.array([limit]), *times)[0])
-
-    @property
-    def limit_holds(self) -> float:
-        """Probability with which a run ends within its wall-time limit. [1]."""
-        return max(LIMIT_HOLDS, self.goals.certainty)
+        table, within, holds = self.table, self.goals.within, self.goals.limit_holds
+        time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
+        kept = time_kept(time, upper, holds)
+        told = request_for(float(table.cores[i]), time, lower, upper, kept=kept, certainty=holds)
+        if within is None or told.time_limit <= max(within, MINUTE) or not self.fits[i]:
+            return told
+        limit = float(np.floor(within / MINUTE * (1 + HAIR))) * MINUTE
+        sure = float(probability_up_to(limit, *(np.array([x]) for x in (time, lower, upper)))[0])
+        return replace(told, time_limit=limit, certainty=sure)
 
     @cached_property
     def is_front(self) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from parcast.deciding.goals.nodes import node_size
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import Argument, ParameterError
+from parcast.laws.allowances import LawError
 from parcast.prediction.grid import require_times
 from parcast.prediction.predict import predict
 
@@ -34,8 +35,11 @@ def configurations_of_program(
     disks: Sequence[int],
     law_error: bool,
     seed: int,
-) -> ConfigurationTable:
-    """Predict a program on a machine at the counts to choose from, with each number of disks."""
+) -> tuple[ConfigurationTable, tuple[LawError, ...]]:
+    """Predict a program on a machine at the counts to choose from, with each number of disks.
+
+    The errors of its laws are those for which intervals allow.
+    """
     if asked.p is None and machine.processors is None and asked.upto is None:
         raise ParameterError(
             "p",
@@ -75,7 +79,7 @@ def configurations_of_program(
         own = np.full(len(p), np.nan if d is None else float(d))
         facts = {"known": np.zeros(len(p), dtype=bool), "is_told": np.ones(len(p), dtype=bool)}
         tables.append(table_of(machine, size, asked, p, times, disks=own, **facts))
-    return joined_tables(tables)
+    return joined_tables(tables), known.errors
 
 
 def point_of(at: Mapping[str, float | None]) -> dict[str, Any]:
@@ -94,6 +98,7 @@ class PredictedTimes:
     lower: Array  # of the 90 % interval [s]
     upper: Array  # of the 90 % interval [s]
     efficiency: Array  # [1]
+    errors: tuple[LawError, ...]  # of the laws
 
     @classmethod
     def of(
@@ -108,7 +113,7 @@ class PredictedTimes:
         columns = [np.reshape(x, (len(knots), -1)) for x in (told.time, *ends, told.efficiency)]
         names = ("time", "lower", "upper", "efficiency")
         given = dict(zip(names, columns, strict=True))
-        return cls(program=program, machine=machine, knots=knots, **given)
+        return cls(program=program, machine=machine, knots=knots, errors=told.law_errors, **given)
 
     def at(self, i: int, p: Array, point: Mapping[str, Any]) -> tuple[Array, Array, Array, Array]:
         """Times, their intervals and efficiencies with one number of disks, (points,) each."""

@@ -9,7 +9,7 @@ import numpy as np
 from parcast.advice import Choice
 from parcast.aliases import Array
 from parcast.deciding.goals.configurations import ConfigurationTable
-from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS, Goals
+from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS, PRICED, Goals
 from parcast.deciding.goals.nodes import NodeSize, PKind, node_size
 from parcast.deciding.goals.usable_counts import CountRule
 from parcast.descriptions.machine import Machine
@@ -19,7 +19,7 @@ from parcast.forecasting.knee import REACH_OF_KNEE
 from parcast.forecasting.memory.forecast_memory import forecast_memory
 from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.result import Forecast
-from parcast.forecasting.series.verdict import counts_between
+from parcast.forecasting.series.verdict import WIDEST_USEFUL, counts_between
 from parcast.timings.measurements import Measurements
 from parcast.words import whole
 
@@ -77,13 +77,27 @@ def _likely(size: NodeSize, first: float, last: float) -> Array:
     return np.union1d(below, full[full >= first])
 
 
-def cost_unit(goals: Goals, machines: Sequence[Machine], p_is: PKind, per_node: int | None) -> str:
-    """What costs are counted in: as the budget says, else money where all have a price."""
+def cost_unit(
+    goals: Goals,
+    machines: Sequence[Machine],
+    p_is: PKind,
+    per_node: int | None,
+    *,
+    is_ranking: bool = False,
+) -> str:
+    """What costs are counted in: as the budget says, else money where all have a price.
+
+    A ranking without a budget has costs in money where some have a price.
+    """
     priced = [x.price.amount is not None for x in machines]
     currency = next((x.price.currency for x in machines if x.price.currency), "")
     said = goals.budget.unit if goals.budget is not None else ""
     if said in (CORE_HOURS, NODE_HOURS):
         return said
+    if said and currency and said != currency:
+        raise ParameterError(
+            "budget", must=f"be in {currency}, as the prices are", got=said, hint="Convert it."
+        )
     if said and not all(priced):
         free = next(x.name for x, has in zip(machines, priced, strict=True) if not has)
         raise ParameterError(
@@ -95,20 +109,18 @@ def cost_unit(goals: Goals, machines: Sequence[Machine], p_is: PKind, per_node: 
                 ".",
             ),
         )
-    if said and currency and said != currency:
-        raise ParameterError(
-            "budget", must=f"be in {currency}, as the prices are", got=said, hint="Convert it."
-        )
-    if all(priced):
-        return said or currency or "units of the price"
+    if all(priced) or (is_ranking and goals.budget is None and any(priced)):
+        return said or currency or PRICED
     return NODE_HOURS if p_is == "nodes" and per_node is None else CORE_HOURS
 
 
 def rates(machine: Machine, size: NodeSize, p: Array, unit: str) -> Array:
-    """Cost of an hour at each count, at the expected price. [unit]."""
+    """Cost of an hour at each count, at the expected price; NaN without one. [unit]."""
     if unit in (CORE_HOURS, NODE_HOURS):
         return size.charged(p, unit)
-    cores = size.charged(p, CORE_HOURS)
+    if machine.price.amount is None:
+        return np.full(len(p), np.nan)
+    cores = size.charged(p, unit)
     return machine.cost(np.full(len(p), 3600.0), {"p": cores})
 
 
@@ -129,12 +141,13 @@ def table_of(
 ) -> ConfigurationTable:
     """Make the table of a machine; `times` are time, its interval and the efficiency."""
     time, lower, upper, efficiency = times
+    is_told = known["known"] | (known.pop("is_told") & (upper / lower <= WIDEST_USEFUL))
     given: dict[str, Any] = {"out_of_memory": np.zeros(len(p)), "disks": np.full(len(p), np.nan)}
     return ConfigurationTable(
         machines=(machine.name,),
         of=np.zeros(len(p), dtype=np.intp),
         p=p,
-        asked=size.asked(p),
+        nodes=size.nodes(p),
         cores=size.cores(p),
         time=time,
         lower=lower,
@@ -143,6 +156,7 @@ def table_of(
         rate=rates(machine, size, p, asked.unit),
         dearest=np.full(len(p), dearest(machine, asked.unit)),
         unit=asked.unit,
+        is_told=is_told | asked.beyond,
         **given | known,
     )
 
@@ -171,7 +185,7 @@ def configurations_of_runs(
         p,
         times,
         known=np.isin(p, here.p) & (not at),
-        is_told=~np.isin(p, missing) | asked.beyond,
+        is_told=~np.isin(p, missing),
         out_of_memory=_running_out(here, size, asked, p, at),
     )
     return table, told

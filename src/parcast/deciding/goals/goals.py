@@ -21,6 +21,8 @@ from parcast.units import LEAST, MOST, format_quantity, percent, quantity, shown
 
 CORE_HOURS: Final = "core-hours"
 NODE_HOURS: Final = "node-hours"
+PRICED: Final = "units of the price"  # of costs, where prices have no currency
+LIMIT_HOLDS: Final = 0.95  # probability with which a run ends within its wall-time limit
 WORTH_IT: Final = 0.5  # efficiency that must hold where neither a time nor another is asked for
 UNITS: Final = {
     CORE_HOURS: ("core-h", "core-hour", "core-hours", "corehours", "cpu-h", "cpu-hours", "coreh"),
@@ -58,6 +60,17 @@ class Goals:
     memory: float | None  # what programs can use of a node [B]
     certainty: float  # probability with which all are to be met together [1]
     is_default: bool  # whether the efficiency was not given
+    limit_holds: float  # probability with which a run ends within its wall-time limit [1]
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.asked) or self.memory is not None
+
+    @property
+    def asked(self) -> list[str]:
+        """Names of the goals on time that there are."""
+        given = {x: getattr(self, x) for x in ("within", "budget", "efficiency")}
+        return [name for name, value in given.items() if value is not None]
 
     def texts(self) -> Iterator[str]:
         """Say each of them."""
@@ -96,8 +109,12 @@ def goals_of(
     budget: float | str | None,
     memory: float | str | None,
     certainty: float | str | None,
+    is_ranking: bool = False,
 ) -> Goals:
-    """Check what is asked for; without a time, an efficiency of 50 % has to hold."""
+    """Check what is asked for; without a time, an efficiency of 50 % has to hold.
+
+    A ranking has no such default, and its wall-time limits hold just as surely as the goals.
+    """
     share = None
     if efficiency is not None:
         if isinstance(efficiency, str):
@@ -109,7 +126,7 @@ def goals_of(
     hint = "Write 90% as 0.9."
     sure = as_number("certainty", CERTAIN if certainty is None else certainty, hint=hint)
     require("certainty", sure, 0.5 <= sure < 1, must="lie in [0.5, 1)", hint=hint)
-    is_default = within is None and share is None
+    is_default = within is None and share is None and not is_ranking
     return Goals(
         within=_amount("within", within, "time", "2 h"),
         efficiency=WORTH_IT if is_default else share,
@@ -117,6 +134,7 @@ def goals_of(
         memory=_amount("memory", memory, "size", "256 GB"),
         certainty=sure,
         is_default=is_default,
+        limit_holds=sure if is_ranking else max(LIMIT_HOLDS, sure),
     )
 
 
@@ -158,7 +176,9 @@ def _amount(name: str, value: float | str | None, dimension: str, example: str) 
         return None
     if isinstance(value, str):
         value = quantity(value, dimension, name=name)  # type: ignore[arg-type]  # time or size
-    amount = as_number(name, value, hint=f'Write "{example}".')
+    hint = f'Write "{example}".'
+    amount = as_number(name, value, hint=hint)
+    require(name, amount, amount > 0, must="be above 0", hint=hint)
     must = f"lie between {LEAST:g} and {MOST:g}"
-    require(name, amount, LEAST <= amount <= MOST, must=must, hint=f'Write "{example}".')
+    require(name, amount, LEAST <= amount <= MOST, must=must, hint=hint)
     return amount

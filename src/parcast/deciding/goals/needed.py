@@ -21,11 +21,12 @@ from parcast.errors import ParcastError
 from parcast.forecasting.request import way_up
 from parcast.prediction.predict import predict
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent
-from parcast.words import readable_unit, whole
+from parcast.words import joined, readable_unit, rounded, whole
 
 MOST_CHANGED: Final = 1000.0  # factor of a parameter that is looked at
 SCANNED: Final = 31  # factors that are looked at first, and again between two of them
 STEPS: Final = 24  # of a bisection
+TWICE: Final = 2.0  # from here on a limit is missed by so many times, not by so many percent
 ROUNDS: Final = 3  # in which the width of the interval follows the change
 MOST_COUNTS: Final = 64  # nearest to the goals, and as many others, at which it is computed
 BETTER_LESS: Final = ("time", "size", "operations", "fraction")  # dimensions of costs
@@ -49,49 +50,73 @@ class Needed:
         """Say it."""
         if self.parameter == "d":
             return f"{self.needed:.0f} disks instead of {self.now:.0f} (p = {whole(self.p)})"
-        now, needed = (
-            format_quantity(x, self.dimension, digits=3) for x in (self.now, self.needed)
-        )
+        enough = float(rounded(self.needed, 3, up=self.factor > 1))
+        now, needed = (format_quantity(x, self.dimension, digits=3) for x in (self.now, enough))
         return f"{self.parameter}: {needed} instead of {now} (p = {whole(self.p)})"
 
 
 def reachable(weighed: Weighed) -> Iterator[str]:
-    """Say of each goal what would be reached with the others as they are."""
+    """Say of each goal what would be reached with the others as they are, or of all together."""
     goals, table = weighed.goals, weighed.table
-    sure = percent(goals.certainty)
     kept = table.kept(goals.certainty)
     usable = table.is_told & weighed.has_memory
+    value = {
+        "within": kept,
+        "budget": kept * table.rate * table.dearest / HOUR,
+        "efficiency": -table.time * table.efficiency / kept,
+    }
     found = False
-    for name in weighed.asked:
-        others = [weighed.limit(x) for x in weighed.asked if x != name]
+    for name in goals.asked:
+        others = [weighed.limit(x) for x in goals.asked if x != name]
         longest = np.min(others, axis=0) if others else np.full(len(table), np.inf)
         ok = usable & (kept <= longest)
         if not ok.any():
             continue
         found = True
         rest = ", the other goals being met" if others else ""
-        value = {
-            "within": kept,
-            "budget": kept * table.rate * table.dearest / HOUR,
-            "efficiency": -table.time * table.efficiency / kept,
-        }[name]
-        best = int(np.argmin(np.where(ok, value, np.inf)))
-        yield f"{_least(name, float(value[best]), table.unit)}{rest} ({place(table, best)})"
-    if not found and usable.any() and len(weighed.asked) > 1:
-        near = place(table, weighed.nearest())
-        yield f"none of the goals with {sure} certainty while the others are met (nearest: {near})"
+        best = int(np.argmin(np.where(ok, value[name], np.inf)))
+        yield f"{_least(name, float(value[name][best]), table.unit)}{rest} ({place(table, best)})"
+    if not found and usable.any() and len(goals.asked) > 1:
+        near = weighed.nearest()
+        every = [_least(x, float(value[x][near]), table.unit) for x in goals.asked]
+        yield f"{joined(every)} ({place(table, near)}); changing one of them is not enough"
 
 
 def _least(name: str, value: float, unit: str) -> str:
-    """Name the best that is reached of a goal."""
+    """Name what is reached of a goal, so rounded that it is."""
     if name == "within":
         step = TIME_UNITS[readable_unit(value)]
-        digit = 10.0 ** (np.floor(np.log10(value / step)) - 2)
-        up = float(np.ceil(value / step / digit - HAIR) * digit) * step
-        return f"within {format_quantity(up, 'time')}"
+        return f"within {format_quantity(float(rounded(value / step, 3, up=True)) * step, 'time')}"
     if name == "budget":
-        return f"least cost {amount_text(value * 1.005)} {unit}"
-    return f"highest efficiency {percent(-value)}"
+        return f"a cost of {amount_text(value, up=True)} {unit}"
+    return f"an efficiency of {percent(np.floor(-100 * value) / 100)}"
+
+
+def missed(weighed: Weighed, i: int) -> str:
+    """Say by how much a configuration misses each goal, as surely as asked."""
+    goals, table = weighed.goals, weighed.table
+    kept = float(table.kept(goals.certainty)[i])
+    over = {name: kept / float(weighed.limit(name)[i]) for name in goals.asked}
+    texts = []
+    if goals.within is not None and over["within"] > 1:
+        limit = format_quantity(goals.within, "time")
+        texts.append(f"takes {format_quantity(kept, 'time')}, {_more(over['within'])} {limit}")
+    if goals.budget is not None and over["budget"] > 1:
+        cost = rounded(goals.budget.amount * over["budget"], 3)
+        texts.append(f"costs {cost}, {_more(over['budget'])} {goals.budget.amount:g}")
+    if goals.efficiency is not None and over["efficiency"] > 1:
+        reached = percent(goals.efficiency / over["efficiency"])
+        texts.append(f"has an efficiency of {reached}, and not of {percent(goals.efficiency)}")
+    if goals.memory is not None and not weighed.has_memory[i]:
+        out = percent(float(table.out_of_memory[i]))
+        texts.append(f"runs out of memory with a probability of {out}")
+    both = ", and ".join(texts) or "meets each limit, but not all of them together"
+    return f"{both} (at the required probability of {percent(goals.certainty)})"
+
+
+def _more(ratio: float) -> str:
+    """Say by how much a limit is missed: "12% more than" or "3.1 times"."""
+    return f"{percent(ratio - 1)} more than" if ratio < TWICE else f"{rounded(ratio, 2)} times"
 
 
 def place(table: ConfigurationTable, i: int) -> str:
@@ -123,7 +148,8 @@ def needed_of_runs(weighed: Weighed) -> Iterator[str]:
     i = int(np.argmin(np.where(usable, weighed.excess, np.inf)))
     factor = float(weighed.excess[i])
     if factor > 1:
-        yield f"{what} must be {factor:.3g} times as fast ({place(table, i)})"
+        times = rounded(factor, 3, up=True)
+        yield f"{what} must be {times} times as fast ({place(table, i)})"
 
 
 def needed_of_program(
@@ -188,7 +214,7 @@ class _LeastChange:
         weighed = self.weighed
         times = self.program.times(self.machine, {**self.at, **changed}).time
         time = np.broadcast_to(times, weighed.table.p.shape)
-        limits = [weighed.limit(x) for x in weighed.asked if x != "efficiency"]
+        limits = [weighed.limit(x) for x in weighed.goals.asked if x != "efficiency"]
         if weighed.goals.efficiency is not None:
             change = self._alone(changed) / self.alone
             limits.append(weighed.limit("efficiency") * change)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS
+from parcast.deciding.goals.goals import NODE_HOURS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import Argument, ParameterError, require_one_of
@@ -29,16 +29,10 @@ class NodeSize:
         """Whether it is known how many nodes a run takes."""
         return self.p_is == "nodes" or self.cores_per_node is not None
 
-    @property
-    def unit(self) -> str:
-        """What one asks for, in the plural."""
-        return "nodes" if self.knows_nodes else "cores"
-
     def nodes(self, p: Array) -> Array:
-        """Nodes of runs; a node that is not filled is taken in full. [1]."""
-        if self.p_is == "nodes" or self.cores_per_node is None:
-            return p
-        return np.ceil(p / self.cores_per_node)
+        """Nodes of runs, of which the last may not be filled; NaN where none is known. [1]."""
+        per_node = np.nan if self.cores_per_node is None else self.cores_per_node
+        return p if self.p_is == "nodes" else np.ceil(p / per_node)
 
     def cores(self, p: Array) -> Array:
         """Cores that runs use. [1]."""
@@ -50,10 +44,6 @@ class NodeSize:
         per_node = (self.cores_per_node or 1) if self.p_is == "nodes" else 1
         return float(np.floor(most / per_node))
 
-    def asked(self, p: Array) -> Array:
-        """What one asks for: nodes, or cores where no node is known. [1]."""
-        return self.nodes(p) if self.knows_nodes else p
-
     def charged(self, p: Array, unit: str) -> Array:
         """Cost of an hour: cores of all nodes, or nodes."""
         if unit == NODE_HOURS:
@@ -61,8 +51,8 @@ class NodeSize:
                 raise _missing("node-hours are counted")
             return self.nodes(p)
         if self.p_is == "nodes" and self.cores_per_node is None:
-            raise _missing(f"p counts nodes and the budget is in {CORE_HOURS}")
-        return self.nodes(p) * (self.cores_per_node or 1)
+            raise _missing(f"p counts nodes and costs are in {unit}")
+        return self.nodes(p) * (self.cores_per_node or 1) if self.knows_nodes else p
 
 
 def what_p_counts(p_is: PKind | None, what: Program | Measurements) -> PKind:

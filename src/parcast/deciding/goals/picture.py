@@ -39,13 +39,17 @@ def draw_front(ax: "Axes", result: ResourcePlan) -> None:
     ax.plot(cost[at], table.time[at], **ring)
     limit = [] if budget is None else [budget.amount]
     costs = np.concatenate([cost[told], limit])
-    low, high = float(costs.min()) / ROOM, float(costs.max()) * ROOM
-    ticks = round_ticks(low, high, MOST_TICKS)
-    ax.set_xscale("log")
-    ax.set_xlim(low, high)
-    ax.set_xticks(ticks, labels=[f"{tick:,.6g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set_xlabel(f"cost [{table.unit}]", parse_math=False)
+    scale_cost(ax, float(costs.min()), float(costs.max()), f"cost [{table.unit}]")
     times = table.time[told]
     scale_time(ax, float(np.min(times)), float(np.max(times)))
     canvas.plain_axes(ax)
+
+
+def scale_cost(ax: "Axes", low: float, high: float, title: str) -> None:
+    """Make the horizontal axis one of costs, logarithmic."""
+    ticks = round_ticks(low / ROOM, high * ROOM, MOST_TICKS)
+    ax.set_xscale("log")
+    ax.set_xlim(low / ROOM, high * ROOM)
+    ax.set_xticks(ticks, labels=[f"{tick:,.6g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel(title, parse_math=False)

@@ -9,43 +9,24 @@ which there is a forecast.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from numpy.typing import ArrayLike
 
 from parcast.deciding.goals.configurations import Weighed, joined_tables
-from parcast.deciding.goals.from_runs import PlanAsked, cost_unit
-from parcast.deciding.goals.goals import goals_of
+from parcast.deciding.goals.from_runs import PlanAsked
 from parcast.deciding.goals.needed import reachable
-from parcast.deciding.goals.nodes import PKind, node_size, what_p_counts
+from parcast.deciding.goals.nodes import PKind, node_size
+from parcast.deciding.goals.posed import PosedQuestion, posed
+from parcast.deciding.goals.question import unrepeated
 from parcast.deciding.goals.result import ResourcePlan
-from parcast.deciding.goals.subjects import DescribedProgram, TimedProgram
-from parcast.deciding.goals.usable_counts import rule_of
-from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
-from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
+from parcast.descriptions.toml_files import MachineLike, ProgramLike
 from parcast.errors import (
-    Argument,
     FitFailed,
-    ParameterError,
-    as_number,
-    as_whole,
 )
 from parcast.forecasting.own_runs.scaling import Scaling
-from parcast.forecasting.series.question import counts_of
-from parcast.matching.question import (
-    donors_beside,
-    machines_of,
-    on_named_machines,
-    program_or_runs,
-    ranked_ones,
-    reading_for,
-)
-from parcast.saved.call import Call
 from parcast.show.warning import Rank, RankedWarning, is_remark, verdicts
-from parcast.timings.measure import require_times_of_runs
-from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.measurements import MeasurementsLike
 from parcast.units import percent
 from parcast.words import listed, whole
 
@@ -143,87 +124,13 @@ def plan(
     >>> told.recommended.nodes, told.recommended.clock
     (3.0, '00:09:00')
     """
-    called = dict(locals())
-    goals = goals_of(
-        within=within, efficiency=efficiency, budget=budget, memory=memory, certainty=certainty
-    )
-    seed = as_whole("seed", seed, least=0, hint="Use any such number.")
-    if cores_per_node is not None:
-        cores_per_node = as_whole("cores_per_node", cores_per_node, least=1, hint="Give 48.")
-    if n is not None:
-        n = as_number("n", n, hint="Give one problem size.")
-    what = on_named_machines(program_or_runs(what), prices or {})
-    p_is = what_p_counts(p_is, what)
-    sized = isinstance(what, Measurements) and n is not None
-    helping, remarks = donors_beside(None if sized else what, donors)  # type: ignore[arg-type]  # of several sizes
-    machines = as_machines(machines)
-    given, left_out = ranked_ones(what, machines, helping)
-    named = machines_of(what, given, prices or {})
-    unit = cost_unit(goals, named, p_is, cores_per_node)
-    if goals.budget is not None:
-        goals = replace(goals, budget=replace(goals.budget, unit=unit))
-    asked = PlanAsked(
-        goals=goals,
-        p=None if p is None else counts_of("p", p),
-        upto=None if upto is None else int(counts_of("upto", upto)[0]),
-        rule=None if counts is None else rule_of(counts),
-        p_is=p_is,
-        cores_per_node=cores_per_node,
-        unit=unit,
-        beyond=beyond,
-    )
-    of_program: dict[str, Any] = {"law_error": law_error, "seed": seed}
-    subject = _subject(what, d, named, n=n, donors=helping, scaling=scaling, **of_program)
-    call = Call(
-        verb="plan",
-        arguments=called | {"what": what, "machines": machines, "donors": helping, "p_is": p_is},
-    )
-    return replace(_planned(subject, named, asked, remarks, left_out), call=call)
-
-
-def _subject(
-    what: Program | Measurements,
-    d: ArrayLike | None,
-    machines: Sequence[Machine],
-    *,
-    n: float | None,
-    donors: Measurements | None,
-    scaling: Scaling,
-    law_error: bool,
-    seed: int,
-) -> DescribedProgram | TimedProgram:
-    """Take a program by what is known of it."""
-    if isinstance(what, Measurements):
-        if d is not None:
-            raise ParameterError("d", must="be combined with a program", got="runs")
-        require_times_of_runs("what", what.measure)
-        at = {} if n is None else {"n": n}
-        return TimedProgram(runs=what, at=at, donors=donors, scaling=scaling, machines=machines)
-    reading_for(what, scaling)  # which is of runs
-    disks = [] if d is None else [int(x) for x in counts_of("d", d).tolist()]
-    return DescribedProgram(program=what, n=n, disks=disks, law_error=law_error, seed=seed)
-
-
-def _planned(
-    subject: DescribedProgram | TimedProgram,
-    machines: Sequence[Machine],
-    asked: PlanAsked,
-    remarks: Sequence[str],
-    left_out: Mapping[str, str],
-) -> ResourcePlan:
-    """Choose among the configurations on all machines."""
-    tables, told_by, why_not = [], {}, dict(left_out)
-    for machine in machines:
-        try:
-            tables.append(subject.table(machine, asked))
-            told_by[machine.name] = machine
-        except FitFailed as refusal:
-            why_not[machine.name] = refusal.reason
+    question = posed("plan", dict(locals()))
+    tables, why_not, notes = question.tables()
     if not tables:
         whys = [f"{x}: {why}" if len(why_not) > 1 else why for x, why in why_not.items()]
         raise FitFailed(" ".join(whys), outcome="No plan.")
-    weighed = Weighed(table=joined_tables(tables), goals=asked.goals)
-    return _answered(subject, weighed, asked, told_by, [*remarks, *_omitted(why_not)])
+    weighed = Weighed(table=joined_tables([*tables.values()]), goals=question.asked.goals)
+    return _answered(question, weighed, [*notes, *_omitted(why_not)])
 
 
 def _omitted(left_out: Mapping[str, str]) -> Iterator[str]:
@@ -232,26 +139,16 @@ def _omitted(left_out: Mapping[str, str]) -> Iterator[str]:
         yield RankedWarning(f"{name} is not considered. {why}", rank=Rank.SERIOUS)
 
 
-def _answered(
-    subject: DescribedProgram | TimedProgram,
-    weighed: Weighed,
-    asked: PlanAsked,
-    machines: Mapping[str, Machine],
-    remarks: Sequence[str],
-) -> ResourcePlan:
+def _answered(question: PosedQuestion, weighed: Weighed, notes: Sequence[str]) -> ResourcePlan:
     """Choose among configurations, and say what is to be said of the choice."""
-    if not weighed.table.is_told.any():
-        raise FitFailed(
-            "There is no forecast at any of these counts. Give smaller ones, or allow them with "
-            "beyond.",
-            outcome="No plan.",
-        )
+    subject, asked = question.subject, question.asked
+    machines = {x.name: x for x in question.machines if x.name in weighed.table.machines}
     best, near = weighed.best(), weighed.nearest()
     at = near if best is None else best
     table = weighed.table
     machine = machines[table.machines[table.of[at]]]
-    warnings = [*subject.warnings_at(machine, float(table.p[at])), *remarks]
-    warnings += _warnings(weighed, best, asked)
+    warnings = [*subject.doubts(machine, float(table.p[at])), *subject.remarks(machine), *notes]
+    warnings += [*unrepeated(question.what, "the answer"), *_warnings(weighed, best, asked)]
     fewer, now = weighed.thinned(best, near)
     return ResourcePlan(
         weighed=fewer,
@@ -267,6 +164,7 @@ def _answered(
         law=subject.law,
         sources=subject.sources,
         counts="" if asked.rule is None else asked.rule.text,
+        call=question.call,
     )
 
 
@@ -284,15 +182,6 @@ def _warnings(weighed: Weighed, best: int | None, asked: PlanAsked) -> Iterator[
         if unusable.size:
             named = listed([f"{whole(x)}" for x in unusable.tolist()])
             yield f"p = {named}: not considered, as usable counts are {asked.rule.text}."
-    hidden = ~table.is_told
-    if hidden.any():
-        counts = table.p[hidden]
-        is_beyond = counts.min() > table.p[~hidden].max()
-        where = f", from p = {whole(float(counts.min()))} on" if is_beyond else ""
-        yield (
-            f"There is no forecast at {hidden.sum():,} of {len(table):,} counts{where}: they are "
-            f"not considered. Allow them: {Argument('beyond', True)}."
-        )
     is_end = best is not None and table.p[best] == table.p[table.is_told].max()
     if is_end and weighed.goals.within is None and asked.p is None and len(table) > 1:
         yield (

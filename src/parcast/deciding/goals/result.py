@@ -14,7 +14,6 @@ from parcast.deciding.goals.configurations import Weighed
 from parcast.deciding.goals.goals import Goals, amount_text
 from parcast.deciding.goals.needed import Needed
 from parcast.deciding.goals.nodes import NodeSize
-from parcast.descriptions.machine import HOUR
 from parcast.forecasting.next_runs.result import PlannedRun
 from parcast.saved.call import Call
 from parcast.show.outline import document_of
@@ -62,6 +61,11 @@ class PlannedConfiguration:
     def clock(self) -> str:
         """The wall-time limit as Slurm reads it."""
         return clock(self.time_limit)
+
+    @property
+    def asked_for(self) -> str:
+        """What one asks for, in the singular."""
+        return "core" if self.nodes is None else "node"
 
     @property
     def size(self) -> str:
@@ -169,7 +173,7 @@ class ResourcePlan(Decision):
         table = self.weighed.table
         return Ways(
             title=self.title,
-            asked=self.node_size.unit,
+            asked="nodes" if table.has_nodes else "cores",
             cost=table.asked,
             time=table.time,
             lower=table.lower,
@@ -181,24 +185,24 @@ class ResourcePlan(Decision):
     def configuration(self, i: int) -> PlannedConfiguration:
         """Give one of the configurations, by its place."""
         table, weighed, goals = self.weighed.table, self.weighed, self.goals
-        limit, limit_sure = weighed.wall_time(i)
-        hourly = float(table.rate[i]) / HOUR
+        request = weighed.request(i)
+        ends = [float(x[i]) for x in table.cost_ends]
         time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
-        sure = {name: float(weighed.sure_by[name][i]) for name in weighed.asked}
+        sure = {name: float(x[i]) for name, x in weighed.sure_by.items()}
         return PlannedConfiguration(
             machine=table.machines[table.of[i]],
             p=float(table.p[i]),
             disks=float(table.disks[i]) if np.isfinite(table.disks[i]) else None,
-            nodes=float(table.asked[i]) if self.node_size.knows_nodes else None,
+            nodes=None if np.isnan(table.nodes[i]) else float(table.nodes[i]),
             cores=float(table.cores[i]),
             time=time,
             lower=lower,
             upper=upper,
-            time_limit=limit,
-            limit_sure=limit_sure,
-            cost=time * hourly,
-            cost_lower=lower * hourly,
-            cost_upper=upper * hourly,
+            time_limit=request.time_limit,
+            limit_sure=request.certainty,
+            cost=float(table.cost[i]),
+            cost_lower=ends[0],
+            cost_upper=ends[1],
             unit=table.unit,
             efficiency=float(table.efficiency[i]),
             sure=float(weighed.sure[i]),

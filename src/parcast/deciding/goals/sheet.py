@@ -6,10 +6,11 @@ from typing import Final
 import numpy as np
 
 from parcast.deciding.goals.goals import amount_text
-from parcast.deciding.goals.result import PlannedConfiguration, ResourcePlan, sure_text
+from parcast.deciding.goals.needed import missed
+from parcast.deciding.goals.result import PlannedConfiguration, ResourcePlan
 from parcast.deciding.sheet import FAILS, MARK, Said, entry_of, mark_column, time_columns
 from parcast.show.sheet import Column, Fact, Form, Table, facts_of, interval_column
-from parcast.units import format_quantity, percent
+from parcast.units import percent
 from parcast.words import whole, whole_percent
 
 MOST_ROWS: Final = 8
@@ -54,17 +55,18 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
     if result.place is None:
         marks = [Column(title="", cells=[NEAR if i == result.near else FAILS for i in places])]
     columns = [*marks]
-    if rows[0].nodes is not None:
-        columns.append(Column(title="nodes", cells=[f"{whole(x.nodes)}" for x in rows]))
-    if rows[0].nodes is None or result.node_size.cores_per_node is not None:
+    if any(x.nodes is not None for x in rows):
+        cells = ["" if x.nodes is None else f"{whole(x.nodes)}" for x in rows]
+        columns.append(Column(title="nodes", cells=cells))
+    if any(x.nodes != x.cores for x in rows):
         columns.append(Column(title="cores", cells=[f"{whole(x.cores)}" for x in rows]))
     if rows[0].disks is not None:
         columns.append(Column(title="disks", cells=[f"{whole(x.disks)}" for x in rows]))
     if len(table.machines) > 1:
         columns.append(Column(title="machine", cells=[x.machine for x in rows], align="left"))
     columns += time_columns(table.time[at], table.lower[at], table.upper[at])
-    holds = whole_percent(result.weighed.limit_holds)
-    is_shorter = any(x.limit_sure < result.weighed.limit_holds for x in rows)
+    sure = result.goals.limit_holds
+    holds, is_shorter = whole_percent(sure), any(x.limit_sure < sure for x in rows)
     unit = f"{'up to ' if is_shorter else ''}{holds} %"
     columns.append(Column(title="--time", unit=unit, cells=[x.clock for x in rows]))
     columns += _costs(rows)
@@ -82,7 +84,10 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
         legend.append(f"{NEAR}: comes nearest")
     if not all(x.fits for x in rows):
         legend.append(f"{FAILS}: not as sure as asked")
-    in_full = tuple(entry_of(columns, i, result.node_size.unit[:-1]) for i in range(len(rows)))
+    in_full = tuple(
+        entry_of([y for y in columns if y.cells[i] or not y.title], i, x.asked_for)
+        for i, x in enumerate(rows)
+    )
     return Table(forms=_forms(columns), in_full=in_full, legend="; ".join(legend))
 
 
@@ -118,7 +123,8 @@ def _facts(result: ResourcePlan) -> Iterator[Fact]:
     if near is None:
         yield Fact("why", _why(result))
     if near is not None:
-        yield Fact("nearest", f"{near.size}: {_meets(near)}", is_marked=True)
+        said = missed(result.weighed, result.near)
+        yield Fact("nearest", f"{near.size}: {said}", is_marked=True)
     yield from facts_of("reachable", result.reachable)
     one = "either " if len(result.needed) > 1 else ""
     needed = [f"{one if i == 0 else ''}{x}" for i, x in enumerate(result.needed[:MOST_ROWS])]
@@ -142,16 +148,3 @@ def _why(result: ResourcePlan) -> str:
     if result.goals.within is not None:
         return f"the cheapest that meets the goals, {of}"
     return f"the fastest that meets the goals, or a cheaper one that is up to 5 % slower, {of}"
-
-
-def _meets(one: PlannedConfiguration) -> str:
-    """Say how surely it meets each goal."""
-    said = [
-        ("within the time", one.within),
-        ("within the budget", one.budget),
-        ("of the efficiency", one.holds),
-        ("of enough memory", None if one.out_of_memory is None else 1 - one.out_of_memory),
-    ]
-    time = format_quantity(one.time, "time")
-    texts = [f"{sure_text(x)} sure {name}" for name, x in said if x is not None]
-    return ", ".join([f"takes {time}, costs {amount_text(one.cost)} {one.unit}", *texts])

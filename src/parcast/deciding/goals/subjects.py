@@ -20,6 +20,8 @@ from parcast.deciding.goals.from_runs import (
 )
 from parcast.deciding.goals.needed import Needed, needed_of_program, needed_of_runs
 from parcast.deciding.goals.nodes import node_size
+from parcast.deciding.goals.projected import ProjectedTimes, projected_times
+from parcast.deciding.goals.question import reading_for
 from parcast.deciding.goals.sawtooth import uneven_counts
 from parcast.deciding.goals.usable_counts import CountRule
 from parcast.descriptions.machine import Machine
@@ -37,9 +39,7 @@ from parcast.forecasting.own_runs.scaling import (
     size_of_runs,
 )
 from parcast.forecasting.result import Forecast
-from parcast.forecasting.series.verdict import WIDEST_USEFUL
-from parcast.matching.outcomes import ProjectedTimes, projected_times
-from parcast.matching.question import reading_for, unrepeated
+from parcast.laws.allowances import LawError
 from parcast.prediction.predict import predict
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
@@ -69,6 +69,7 @@ class TimedProgram:
     machines: Sequence[Machine] = ()  # also those without runs, which are projected
     told: dict[str, Forecast] = field(default_factory=dict)  # by machine
     bases: dict[str, str] = field(default_factory=dict)  # of machines that are projected
+    errors: Mapping[str, tuple[LawError, ...]] = field(default_factory=dict)  # which is of laws
 
     def __post_init__(self) -> None:
         """Refuse a value of what is no axis of the runs."""
@@ -87,25 +88,26 @@ class TimedProgram:
             return here, {**self.at}
         return here, {"donors": donors_of(machine.name, self.runs, self.donors), "by": ()}
 
+    @property
+    def reading(self) -> ScalingReading:
+        """How the runs on all machines are read."""
+        if self.at:
+            return reading_of(self.scaling, "fixed", measure=self.runs.measure)
+        return reading_for(self.runs, self.scaling)
+
     def table(self, machine: Machine, asked: PlanAsked) -> ConfigurationTable:
         """Forecast it on a machine."""
-        if self.at:
-            reading = reading_of(self.scaling, "fixed", measure=self.runs.measure)
-        else:
-            reading = reading_for(self.runs, self.scaling)
         self.rule = asked.rule
         if machine.name not in machines_in(self.runs):
-            return self._projected(machine, asked, reading)
+            return self._projected(machine, asked)
         here, given = self._runs_on(machine)
         table, told = configurations_of_runs(
-            here, machine, asked, reading=reading, at=self.at, **given
+            here, machine, asked, reading=self.reading, at=self.at, **given
         )
         self.told[machine.name] = told
         return table
 
-    def _projected(
-        self, machine: Machine, asked: PlanAsked, reading: ScalingReading
-    ) -> ConfigurationTable:
+    def _projected(self, machine: Machine, asked: PlanAsked) -> ConfigurationTable:
         """Project it onto a machine without runs."""
         if self.at or asked.goals.memory is not None:
             what = "memory" if asked.goals.memory is not None else ", ".join(self.at)
@@ -114,29 +116,30 @@ class TimedProgram:
         first, last = float(self.runs.p.min()), float(self.runs.p.max())
         most = size.most(machine)
         p = counts_for(asked, size, first, REACH_OF_KNEE * last, most)
-        told = self._projected_at(machine, p, reading)
+        told = self._projected_at(machine, p)
         self.bases[machine.name] = told.base
-        useful = told.upper / told.lower <= WIDEST_USEFUL
-        facts = {"known": np.zeros(len(p), dtype=bool), "is_told": useful | asked.beyond}
+        facts = {"known": np.zeros(len(p), dtype=bool), "is_told": np.ones(len(p), dtype=bool)}
         return table_of(machine, size, asked, p, told[:4], **facts)
 
-    def _projected_at(self, machine: Machine, p: Array, reading: ScalingReading) -> ProjectedTimes:
+    def _projected_at(self, machine: Machine, p: Array) -> ProjectedTimes:
         """Project its runs onto a machine at some counts."""
         known = [x for x in self.machines if x.name in machines_in(self.runs)]
-        return projected_times(self.runs, machine, known, p, reading=reading)
+        return projected_times(self.runs, machine, known, p, reading=self.reading)
 
-    def warnings_at(self, machine: Machine, p: float) -> Iterable[str]:
+    def doubts(self, machine: Machine, p: float) -> Iterable[str]:
         """Warnings on the time at one count."""
         if machine.name in self.bases:
             yield f"The time on {machine.name} is projected from {self.bases[machine.name]}."
-            reading = reading_for(self.runs, self.scaling)
-            yield from self._projected_at(machine, np.array([p]), reading).warnings
+            yield from self._projected_at(machine, np.array([p])).warnings
             return
         here, given = self._runs_on(machine)
         yield from forecast(here, [p], scaling=self.scaling, **given).warnings
-        if self.at:
+
+    def remarks(self, machine: Machine) -> Iterable[str]:
+        """Warnings on the runs on a machine."""
+        if machine.name in self.bases or self.at:
             return
-        yield from unrepeated(self.runs, "the answer")
+        here, _ = self._runs_on(machine)
         if self.rule is None and (text := uneven_counts(here.series())):
             yield text
         left_out = np.setdiff1d(self.runs.select(machine=machine.name).p, here.p)
@@ -197,10 +200,12 @@ class DescribedProgram:
     disks: Sequence[int]  # to choose from; none: those of the machine
     law_error: bool
     seed: int
+    errors: dict[str, tuple[LawError, ...]] = field(default_factory=dict)  # allowed, by machine
+    reading: None = None  # which is of runs
 
     def table(self, machine: Machine, asked: PlanAsked) -> ConfigurationTable:
         """Predict it on a machine."""
-        return configurations_of_program(
+        table, self.errors[machine.name] = configurations_of_program(
             self.program,
             machine,
             asked,
@@ -209,12 +214,17 @@ class DescribedProgram:
             law_error=self.law_error,
             seed=self.seed,
         )
+        return table
 
-    def warnings_at(self, machine: Machine, p: float) -> Iterable[str]:
+    def doubts(self, machine: Machine, p: float) -> Iterable[str]:
         """Warnings on the time at one count."""
         given: Mapping[str, Any] = {"bounds": False, "law_error": self.law_error, "n": self.n}
         d = self.disks[0] if self.disks else None
         return predict(self.program, machine, p=int(p), d=d, **given).warnings
+
+    def remarks(self, machine: Machine) -> Iterable[str]:  # noqa: ARG002 - of both kinds
+        """No run has to be doubted."""
+        return ()
 
     def needed(self, machines: Sequence[Machine], weighed: Weighed) -> list[Needed]:
         """Find the least change of each parameter."""

@@ -10,6 +10,7 @@ import click
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, own_options, spelled_with
 from parcast.cli.options import (
+    CERTAINTY,
     EFFICIENCY,
     Read,
     amount,
@@ -24,7 +25,6 @@ from parcast.cli.options import (
 from parcast.cli.outputs import PICTURES, TABLES, Outputs, format_of, with_inputs
 from parcast.cli.reading import read_files, table_options
 from parcast.forecasting.asked import axis_values
-from parcast.matching.command import certainty
 
 if TYPE_CHECKING:
     from parcast.deciding.proposal.result import Proposal
@@ -79,12 +79,7 @@ def whole_numbers(text: str, option: str) -> list[int]:
     Read("LIST", whole_numbers),
     "Count of a run, or of a run of each size. By default the largest efficient one.",
 )
-@option(
-    "--margin",
-    Read("SHARE", certainty),
-    "Probability with which the hours suffice.",
-    default="90%",
-)
+@option("--margin", CERTAINTY, "Probability with which the hours suffice.", default="90%")
 @option("--efficiency", EFFICIENCY, "Least efficiency of the largest count.", default="50%")
 @option("--cores-per-node", Whole(1), "Cores of a node: whole nodes are charged.")
 @option(

@@ -47,7 +47,7 @@ def _axis(result: Proposal) -> tuple[str, float]:
     each = size.cores_per_node or 1
     if size.p_is == "cores" and min(x.p for x in result.scaling) < each:
         return "cores", 1.0
-    return size.unit, float(each) if size.p_is == "cores" else 1.0
+    return "nodes" if size.knows_nodes else "cores", float(each) if size.p_is == "cores" else 1.0
 
 
 def draw_times(ax: "Axes", result: Proposal, *, is_log: bool) -> None:

@@ -15,10 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.deciding.goals.configurations import LIMIT_HOLDS, ConfigurationTable, Weighed
+from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
 from parcast.deciding.goals.from_runs import PlanAsked
-from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS, WORTH_IT, Goals, goals_of
+from parcast.deciding.goals.goals import (
+    CORE_HOURS,
+    LIMIT_HOLDS,
+    NODE_HOURS,
+    WORTH_IT,
+    Goals,
+    goals_of,
+)
 from parcast.deciding.goals.nodes import NodeSize, PKind, what_p_counts
+from parcast.deciding.goals.question import on_named_machines, unrepeated
 from parcast.deciding.goals.subjects import TimedProgram
 from parcast.deciding.proposal.result import Proposal, ProposedJob, ScalingPoint
 from parcast.deciding.proposal.sites import FOUR, SITES, items_of
@@ -39,7 +47,6 @@ from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.request import time_kept, wall_time_limit
 from parcast.forecasting.series.question import counts_of
 from parcast.importers.registry import as_measurements
-from parcast.matching.question import on_named_machines
 from parcast.show.warning import is_remark, verdicts
 from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
@@ -359,7 +366,7 @@ class _Answered:
                 ScalingPoint(
                     size=self.case.size,
                     p=p,
-                    nodes=float(table.asked[i]) if self.size.knows_nodes else None,
+                    nodes=float(table.nodes[i]) if self.size.knows_nodes else None,
                     cores=float(table.cores[i]),
                     kind="measured" if is_known else "forecast",
                     time=time,
@@ -382,7 +389,7 @@ class _Answered:
             job="",
             size=self.case.size,
             p=p,
-            nodes=float(table.asked[i]) if self.size.knows_nodes else None,
+            nodes=float(table.nodes[i]) if self.size.knows_nodes else None,
             cores=float(table.cores[i]),
             runs=runs,
             time=time,
@@ -438,7 +445,12 @@ class _Answered:
 
     def warnings(self) -> list[str]:
         """Warnings on the time of the job."""
-        return list(self.case.subject.warnings_at(self.case.machine, float(self.table.p[self.at])))
+        case = self.case
+        return [
+            *case.subject.doubts(case.machine, float(self.table.p[self.at])),
+            *unrepeated(case.subject.runs, "the answer"),
+            *case.subject.remarks(case.machine),
+        ]
 
 
 def _medians(runs: Measurements) -> dict[float, tuple[float, int]]:

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from parcast.deciding.machines.match import match
 from parcast.errors import FitFailed
-from parcast.matching.match import match
 from parcast.timings.measurements import Measurements
 
 PRICES = {"A": 1.0, "B": 2.0, "C": 0.5}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.matching.test_command import FILES, PROGRAM, TIMES
+from tests.deciding.machines.test_command import FILES, PROGRAM, TIMES
 
 
 def lines(*machines, upto=64):

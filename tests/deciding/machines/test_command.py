@@ -2,8 +2,8 @@
 
 import json
 
+from parcast.deciding.machines.match import match
 from parcast.descriptions.toml_files import read_machine
-from parcast.matching.match import match
 from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
 from tests.written import written

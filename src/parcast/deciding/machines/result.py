@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.deciding.goals.goals import Goals
 from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.request import Request
 from parcast.laws.allowances import LawError
@@ -61,18 +62,17 @@ class Match(Result):
 
     _schema = "parcast/match/1"
     _outline = """
-        ranking rows interval goal within_s budget certainty currency left_out=_without_answer
-        verdict warnings scaling=reading.name scaling_reason=reading.reason
-        measured?=measure.rated program law law_error=law_errors sources inputs call?
+        ranking rows interval goal within_s efficiency=goals.efficiency budget
+        node_memory_B=goals.memory certainty currency left_out=_without_answer verdict warnings
+        scaling=reading.name scaling_reason=reading.reason measured?=measure.rated program law
+        law_error=law_errors sources inputs call?
     """
-    _picture = "parcast.matching.picture:figure_of_match"
+    _picture = "parcast.deciding.machines.picture:figure_of_match"
 
     candidates: tuple[Candidate, ...]  # the best first; those that do not fit last
     goal: str  # `time`, `cost` or `efficiency`
-    within: float | None  # limit of the time [s]
-    budget: float | None  # limit of the cost [currency]
-    certainty: float | None  # required probability of meeting them; None without limits [1]
-    currency: str  # its name; empty without one
+    goals: Goals  # the limits, and how surely they have to be met
+    currency: str  # of costs: its name, `core-hours` or `node-hours`; empty without one
     left_out: Mapping[str, str]  # machines that are not ranked, and why
     verdict: tuple[str, ...]  # what fails and what would fit, where nothing fits
     warnings: tuple[str, ...]
@@ -100,9 +100,19 @@ class Match(Result):
         return [{"machine": name, "why": why} for name, why in self.left_out.items()]
 
     @property
-    def has_constraints(self) -> bool:
-        """Whether a time or a cost must not be exceeded."""
-        return self.within is not None or self.budget is not None
+    def within(self) -> float | None:
+        """Limit of the time [s]."""
+        return self.goals.within
+
+    @property
+    def budget(self) -> float | None:
+        """Limit of the cost [currency]."""
+        return None if self.goals.budget is None else self.goals.budget.amount
+
+    @property
+    def certainty(self) -> float | None:
+        """Required probability of meeting all limits; None without any [1]."""
+        return self.goals.certainty if self.goals else None
 
     def ranking(self) -> Iterator[dict[str, Any]]:
         """One row for each machine, at the chosen processor count."""

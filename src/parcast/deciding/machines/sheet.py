@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from parcast.aliases import Array
-from parcast.matching.result import Candidate, Match
+from parcast.deciding.machines.result import Candidate, Match
 from parcast.prediction.notes import law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measure import seconds_in
 from parcast.units import format_quantity, shown
-from parcast.words import rounded, rounded_interval, supported_digits
+from parcast.words import joined, rounded, rounded_interval, supported_digits
 
 LEGENDS: Final = {
     "best": "best: probability of being the best machine",
@@ -37,21 +37,13 @@ def sheet_of(match: Match) -> Sheet:
 
 def title_of(match: Match) -> str:
     """Say what is ranked, for which goal and under which limits."""
-    limits = []
-    if match.within is not None:
-        limits.append(f"within {format_quantity(match.within, 'time')}")
-    if match.budget is not None:
-        limits.append(f"at most {match.budget:g} {match.currency}".rstrip())
-    sure = (
-        f" with a probability of {format_quantity(match.certainty, 'fraction')}"
-        if match.certainty
-        else ""
-    )
     goal = {"time": "least time", "cost": "least cost", "efficiency": "highest efficiency"}
-    what = f"{match.program}: " if match.program else ""
-    word = "machines" if what else "Machines"
-    asked = f"{' and '.join(['', *limits])[5:]}{sure}" if limits else ""
-    return f"{what}{word} by {goal[match.goal]}{', ' + asked if asked else ''}"
+    what = f"{match.program}: machines" if match.program else "Machines"
+    title = f"{what} by {goal[match.goal]}"
+    if match.certainty is None:
+        return title
+    sure = format_quantity(match.certainty, "fraction")
+    return f"{title}, {joined([*match.goals.texts()])} with a probability of {sure}"
 
 
 def _facts(match: Match) -> Iterator[Fact]:
@@ -103,7 +95,7 @@ def _advice(match: Match, best: Candidate) -> str:
     facts = [match.measure.time_text(float(best.time[i]))]
     if best.cost is not None:
         facts.append(f"{rounded(float(best.cost[i]), 3)} {match.currency}".rstrip())
-    if match.has_constraints:
+    if match.goals:
         facts.append(
             f"meets the limits with a probability of {probability(float(best.holds[i]))}%"
         )
@@ -122,7 +114,7 @@ def _table(match: Match) -> Table:
     ranks = [str(rank) if x.fits else "-" for rank, x in enumerate(every, start=1)]
     efficiency = [_efficiency(x) for x in every]
     best = ["" if x.best is None else probability(x.best) for x in every]
-    holds = [probability(float(x.holds[x.chosen])) if match.has_constraints else "" for x in every]
+    holds = [probability(float(x.holds[x.chosen])) if match.goals else "" for x in every]
     share = f"{match.interval * 100:g} % interval"
     columns = [
         Column(title="", cells=ranks),
@@ -142,12 +134,12 @@ def _table(match: Match) -> Table:
     columns.append(Column(title="efficiency", unit="[%]", cells=efficiency))
     if match.best:
         columns.append(Column(title="best", unit="[%]", cells=best))
-    if match.has_constraints:
+    if match.goals:
         columns.append(Column(title="fits", unit="[%]", cells=holds))
     shorter = [*columns]
     shorter[at] = replace(columns[at], title="eff.", heading="efficiency [%]")
     meanings = [LEGENDS["best"]] if match.best else []
-    meanings += [LEGENDS["holds"]] if match.has_constraints else []
+    meanings += [LEGENDS["holds"]] if match.goals else []
     meanings += [] if all(x.fits for x in every) else [LEGENDS["-"]]
     if any(x[0] for x in costs) and not match.currency:
         meanings.append("cost: in the unit of the prices")

@@ -1,52 +1,24 @@
-"""Arguments of `match`, checked: constraints, machines with their prices, counts."""
+"""What `plan` and `match` are asked of: runs or a program, and machines with their prices."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from parcast.advice import Choice
-from parcast.aliases import Array
 from parcast.descriptions.machine import LARGEST_PRICE, Machine, Price
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import ProgramLike, read_program
-from parcast.errors import Argument, ParameterError, as_number, require, require_one_of
+from parcast.errors import Argument, ParameterError, require_one_of
 from parcast.forecasting.donors.gather import machines_in, table_of_donors
 from parcast.forecasting.own_runs.measured import UNKNOWN_NOISE
 from parcast.forecasting.own_runs.scaling import Scaling, ScalingReading, reading_of, size_of_runs
-from parcast.forecasting.request import CERTAIN
 from parcast.forecasting.series.question import check_scaling, remedy_of_lone_runs
 from parcast.importers.registry import as_measurements
-from parcast.matching.verdict import Constraints
-from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.units import LEAST, MOST, percent, quantity, shown
-
-MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
-
-
-def constraints_of(
-    within: float | str | None, budget: float | None, certainty: float | str | None
-) -> Constraints:
-    """Check what must hold."""
-    longest = quantity(within, "time", name="within") if isinstance(within, str) else within
-    for name, value in (("within", longest), ("budget", budget)):
-        if value is not None:
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise ParameterError(name, must="be a number", got=shown(repr(value)))
-            ok = bool(value > 0) and np.isfinite(value)
-            require(name, value, ok, must="be above 0", hint="Give the largest value allowed.")
-            must = f"lie between {LEAST:g} and {MOST:g}"
-            require(name, value, LEAST <= value <= MOST, must=must, hint="Check its unit.")
-    if isinstance(certainty, str):
-        certainty = quantity(certainty, "fraction", name="certainty")
-    hint = "Write 90% as 0.9."
-    sure = as_number("certainty", CERTAIN if certainty is None else certainty, hint=hint)
-    require("certainty", sure, 0.5 <= sure < 1, must="lie in [0.5, 1)", hint=hint)
-    return Constraints(within=longest, budget=budget, certainty=sure)
+from parcast.units import percent, shown
 
 
 def program_or_runs(what: ProgramLike | MeasurementsLike) -> Program | Measurements:
@@ -138,11 +110,6 @@ def ranked_ones(
     return kept, dict.fromkeys(names, why)
 
 
-def check_goal(goal: str) -> None:
-    """Refuse what is no goal."""
-    require_one_of("goal", goal, ("time", "cost", "efficiency"), hint="")
-
-
 def reading_for(what: Program | Measurements, scaling: Scaling) -> ScalingReading:
     """How the runs of all machines are read: it is one program on all of them."""
     check_scaling(scaling)
@@ -207,57 +174,3 @@ def _ranked_by(runs: Measurements, column: str) -> tuple[str | Argument, ...]:
         return ("Select one, such as ",)
     ranked = Argument("columns", {"machine": column}, python=f"columns={{'machine': {column!r}}}")
     return ("Rank them as machines with ", ranked, ", or select one: ")
-
-
-def require_limits_on_runs(what: Program | Measurements, constraints: Constraints) -> None:
-    """Refuse limits on the time or cost of a run where times are not those of runs."""
-    if isinstance(what, Program):
-        return
-    limits = {"within": constraints.within, "budget": constraints.budget}
-    for name in (name for name, limit in limits.items() if limit is not None):
-        require_times_of_runs(name, what.measure, must="be combined with times of runs")
-
-
-def require_prices(machines: Sequence[Machine], goal: str, constraints: Constraints) -> None:
-    """Refuse machines without a price where the cost matters."""
-    if goal != "cost" and constraints.budget is None:
-        return
-    free = [machine.name for machine in machines if machine.price.amount is None]
-    if free:
-        raise ParameterError(
-            "price",
-            must=f"be given for {', '.join(map(shown, free[:8]))}, because the cost is needed",
-            hint=(
-                "Add [price] with processor_hour to the file of the machine, or give ",
-                Argument(
-                    "prices", {shown(free[0]): 0.05}, python=f'prices={{"{shown(free[0])}": 0.05}}'
-                ),
-                ".",
-            ),
-        )
-
-
-def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) -> Array:
-    """Processor counts to choose from on so many machines, ascending."""
-    if p is None and isinstance(what, Program):
-        raise ParameterError(
-            "p", must=("be given for a described program, such as ", Argument("p", [1, 2, 4]))
-        )
-    counts = np.unique(what.p if p is None and isinstance(what, Measurements) else p)  # type: ignore[arg-type]  # p is given
-    try:
-        counts = counts.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "p",
-            must="be numbers",
-            got=f"{p!r:.60}",
-            hint=("Give for example ", Argument("p", [1, 2]), "."),
-        ) from None
-    most = MOST_POINTS // machines
-    if not 0 < counts.size <= most:
-        raise ParameterError(
-            "p", must=f"be 1 to {most:,} counts", got=f"{counts.size:,}", hint="Use larger steps."
-        )
-    ok = (counts >= 1) & (counts == np.floor(counts))
-    require("p", counts, ok, must="be a whole number of at least 1", hint="Count from 1.")
-    return counts

@@ -2,14 +2,14 @@
 
 import pytest
 
+from parcast.deciding.machines.match import match
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.forecasting.forecast import forecast
-from parcast.matching.match import match
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import read_measurements
-from tests.matching.test_match import EXAMPLE, machine
+from tests.deciding.machines.test_match import EXAMPLE, machine
 
 
 @pytest.fixture(scope="module")
