@@ -53,9 +53,15 @@ def saved(result, folder):
 def test_a_result_is_the_same_again(make, tmp_path):
     result = make()
     again = parcast.load(saved(result, tmp_path))
-    assert type(again) is type(result)
+    assert again == result
     assert again.to_document() == json.loads(json.dumps(result.to_document()))
     assert str(again) == str(result)
+
+
+def test_results_of_other_numbers_are_not_equal():
+    one, other = (parcast.forecast(RUNS, p) for p in (8, 16))
+    assert one != other
+    assert one != MADE["plan"]()
 
 
 def test_a_forecast_of_fewer_series_has_those_in_their_order(tmp_path):

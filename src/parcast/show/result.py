@@ -55,6 +55,16 @@ class Result(metaclass=_Listed):
         They are made one by one: `list` makes a list of them.
         """
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is of one kind with another result, and has the same document."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.to_document() == other.to_document()
+
+    def __hash__(self) -> int:
+        """One number for all of a kind: equal ones share it, and few are compared."""
+        return hash(type(self))
+
     def to_document(self) -> dict[str, Any]:
         """Everything as one JSON document."""
         from parcast.show.outline import document_of
