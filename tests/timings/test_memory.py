@@ -85,3 +85,20 @@ def test_memory_is_not_advised_as_the_time_of_a_table_without_times(tmp_path):
         read_measurements(written("p,memory_B\n1,8\n2,4\n", tmp_path))
     assert "time_s" in str(caught.value)
     assert "memory_B'" not in str(caught.value).partition("Name it")[2]
+
+
+@pytest.mark.parametrize("title", ["memory_GB", "memory [GB]", "Memory (GB)"])
+@pytest.mark.parametrize("time", ["time_s", "Wall time (s)"])
+def test_memory_in_another_unit_is_no_parameter(title, time, tmp_path):
+    rows = [f"{p},{n},{n / p},{n}" for n in (1, 2) for p in (1, 2, 4)]
+    path = written("\n".join([f"p,n,{time},{title}", *rows]) + "\n", tmp_path)
+    runs = read_measurements(path)
+    assert [*runs.axes] == ["p", "n"]
+    assert runs.memory["memory_B"].tolist() == [1e9] * 3 + [2e9] * 3
+    columns = {name: getattr(runs, name, None) for name in ("p", "time")}
+    table = Measurements({**columns, "n": runs.axes["n"], title: [1, 1, 1, 2, 2, 2]})
+    assert table.memory["memory_B"].tolist() == runs.memory["memory_B"].tolist()
+    with pytest.raises(ParameterError, match="have each column once"):
+        Measurements({"p": 1, "time": 1, "memory_B": 1e9, title: 1})
+    other = read_measurements(path, columns={"limit": title})
+    assert other.axes["limit"].tolist() == [1, 1, 1, 2, 2, 2]

@@ -132,8 +132,10 @@ def memory_unit(name: str) -> tuple[str, str] | None:
 
     >>> memory_unit("memory_B"), memory_unit("memory_total_GiB"), memory_unit("memory")
     (('memory_B', 'B'), ('memory_total_B', 'GiB'), None)
+    >>> memory_unit("Memory [GB]")
+    ('memory_B', 'GB')
     """
-    base, _, unit = name.rpartition("_")
+    base, unit = _name_and_unit(name)
     return (f"{base}_B", unit) if f"{base}_B" in MEMORY and unit in SIZE_UNITS else None
 
 
@@ -143,8 +145,30 @@ def part_unit(name: str) -> tuple[str, str] | None:
     >>> part_unit("disk_s"), part_unit("compute_ms"), part_unit("disk"), part_unit("disk_hours")
     (('disk_s', 's'), ('compute_s', 'ms'), None, None)
     """
-    base, _, unit = name.rpartition("_")
+    base, unit = _name_and_unit(name)
     return (f"{base}_s", unit) if f"{base}_s" in PARTS and unit in TIME_UNITS else None
+
+
+def beside_unit(name: str) -> tuple[str, float] | None:
+    """Column of memory or of a part of the time that a name stands for, and its unit in SI.
+
+    >>> beside_unit("memory_GB"), beside_unit("disk_ms"), beside_unit("n")
+    (('memory_B', 1000000000.0), ('disk_s', 0.001), None)
+    """
+    found = memory_unit(name) or part_unit(name)
+    if found is None:
+        return None
+    return found[0], (SIZE_UNITS if found[0] in MEMORY else TIME_UNITS)[found[1]]
+
+
+def _name_and_unit(title: str) -> tuple[str, str]:
+    """Take a unit off a title: `disk_ms`, `Disk [ms]` or `disk (ms)`."""
+    match = re.fullmatch(r"(\w+)\s*(?:\[(.*)\]|\((.*)\))", title)
+    if match is None:
+        base, _, unit = title.rpartition("_")
+    else:
+        base, unit = match[1], (match[2] or match[3] or "").strip()
+    return base.lower(), unit
 
 
 def is_name_of_time(name: str) -> bool:

@@ -27,6 +27,7 @@ from parcast.timings.columns import (
     MEMORY,
     PARTS,
     axis_name_fault,
+    beside_unit,
     time_unit,
     to_names,
     to_numbers,
@@ -470,7 +471,14 @@ def _columns_of(table: TableLike) -> dict[str, Any]:
             got=_names(times or names),
             hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
         )
-    columns = {("deviation" if name == "deviation_s" else name): table[name] for name in names}
+    columns: dict[str, Any] = {}
+    for name in names:
+        new, factor = beside_unit(name) or (name, None)
+        new = "deviation" if name == "deviation_s" else new
+        columns[new] = table[name] if factor is None else to_numbers(new, table[name]) * factor
+    if len(columns) < len(names):
+        hint = "Leave out one of two that are the same, such as memory_B and memory_GB."
+        raise ParameterError("table", must="have each column once", got=_names(names), hint=hint)
     seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
     return columns | {"time": seconds}
 

@@ -229,11 +229,20 @@ def _unknown_in_part(
         of_name = time_unit_of(name.removeprefix("deviation_"))
         return ColumnMeaning("deviation", title, unit or title_of(title).unit or of_name)
     titles = header.titles
-    is_ours = name in MEMORY and "time_s" in titles and "rank" not in titles
-    found = memory_unit(name) if is_new or is_ours else None
-    if is_new or ("rank" not in titles and any(map(time_unit, titles))):
-        found = found or part_unit(name)
-    return ColumnMeaning(found[0], title, found[1]) if found else None
+    if not is_new and ("rank" in titles or not any(_is_of_time(x) for x in titles)):
+        return None
+    found = memory_unit(name) or part_unit(name)
+    if found is None:
+        return None
+    if found[0] in MEMORY and not is_new and name not in MEMORY:
+        header.said.append(f"{title} is peak memory, which is no parameter")
+    return ColumnMeaning(found[0], title, found[1])
+
+
+def _is_of_time(title: str) -> bool:
+    """Whether a title is one of times."""
+    own = title_of(title)
+    return bool(time_unit(title)) or own.is_time or bool(own.rate)
 
 
 def is_deviation(name: str) -> bool:
