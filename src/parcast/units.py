@@ -157,6 +157,18 @@ def require_amount(name: str, si: float, dimension: Dimension, *, got: str = "")
         raise ParameterError(name, must=must, got=got or f"{si:g}", hint=hint)
 
 
+def require_computable(name: str, value: float) -> None:
+    """Refuse a value of an axis, such as a problem size, whose powers are no numbers.
+
+    >>> require_computable("n", 1e300)
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: n must lie between 1e-30 and 1e+30, got 1e+300. Count ...
+    """
+    if value and not LEAST <= abs(value) <= MOST:
+        must = f"lie between {LEAST:g} and {MOST:g}"
+        raise ParameterError(name, must=must, got=f"{value:g}", hint="Count in other units.")
+
+
 def time_unit_factor(header: str) -> float:
     """Seconds in one unit of a column whose name ends in its unit of time.
 

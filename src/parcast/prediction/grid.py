@@ -11,7 +11,7 @@ from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, as_numbers, require, require_one_of
-from parcast.units import LEAST, MOST, Dimension, require_amount
+from parcast.units import Dimension, require_amount, require_computable
 
 MOST_COUNT = 2**53  # whole numbers that a float holds beyond doubt
 
@@ -78,9 +78,8 @@ def _axes(
     if "n" in axes:
         above = axes["n"] > 0
         require("n", axes["n"], above, must="be above 0", hint="Give the problem size.")
-        usual = (axes["n"] >= LEAST) & (axes["n"] <= MOST)
-        must = f"lie between {LEAST:g} and {MOST:g}"
-        require("n", axes["n"], usual, must=must, hint="Count in other units.")
+        for value in axes["n"].tolist():
+            require_computable("n", value)
     for name, values in vary.items():
         hint = f"Available: {', '.join(sorted(known)) or 'none'}."
         require_one_of("vary", name, known, hint, must="name parameters in the descriptions")

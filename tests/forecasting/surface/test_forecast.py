@@ -92,6 +92,8 @@ def test_strong_and_weak_scaling_mean_what_they_do_elsewhere():
         ({"thet": 1}, "thet must be a parameter of forecast or an axis of the meas"),
         ({"n": -5}, "n must be above 0, as all measured are, got -5."),
         ({"n": 0}, "n must be above 0, as all measured are, got 0."),
+        ({"n": 1e300}, "n must lie between 1e-30 and 1e+30, got 1e+300. Count in other"),
+        ({"n": [256, 1e-300]}, "n must lie between 1e-30 and 1e+30, got 1e-300."),
         ({"n": np.nan}, "n must be finite, got nan."),
         ({"n": "many"}, "n must be numbers, got 'many'."),
         ({"n": []}, "n must be one number or a list, got (0,)."),

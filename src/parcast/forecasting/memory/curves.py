@@ -19,6 +19,7 @@ from parcast.forecasting.own_runs.measured import MeasuredCurve, curve_from
 from parcast.timings.columns import LABELS, MEMORY
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series, number_groups
+from parcast.units import require_computable
 
 RANK, TOTAL = MEMORY
 QUIETEST: Final = 0.005  # standard deviation of log memory among repetitions, at least [D]
@@ -181,6 +182,8 @@ def curve_over_sizes(
     if known is None:
         return None
     require(axis, values, values > 0, must="be above 0", hint="Give sizes of the problem.")
+    for value in values.tolist():
+        require_computable(axis, value)
     labels = [name for name in LABELS if name in known.labels]
     groups = _rows_by(known, labels)
     rows: list[dict[str, Any]] = []

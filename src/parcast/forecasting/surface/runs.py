@@ -12,7 +12,7 @@ from parcast.forecasting.own_runs.measured import pooled_noise
 from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
-from parcast.units import shown
+from parcast.units import require_computable, shown
 from parcast.words import did_you_mean, joined, whole
 
 MOST_POINTS = 1_000_000  # asked for in one question
@@ -106,6 +106,8 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
         got = f"{requested.shape}"
         raise ParameterError(name, must="be one number or a list", got=got, hint=hint)
     require(name, requested, np.isfinite(requested), must="be finite", hint=hint)
+    for value in requested.tolist():
+        require_computable(name, value)
     if np.all(measured > 0):
         require(name, requested, requested > 0, must="be above 0, as all measured are", hint=hint)
     return requested[np.sort(np.unique(requested, return_index=True)[1])]
