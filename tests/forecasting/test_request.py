@@ -37,3 +37,9 @@ def test_a_request_says_what_to_ask_for():
     assert (request.core_hours, request.upper) == (64, 96)
     assert document_of(request)["time_limit"] == "01:25:00"
     assert str(request).startswith("wall-time limit 01:25:00 (kept with 90% certainty), 64")
+
+
+def test_hours_of_nodes_whose_cores_are_not_known_are_node_hours():
+    request = request_for(2, 3600.0, 3000.0, 5400.0, kept=5000.0, is_of_nodes=True)
+    assert (request.core_hours, request.node_hours) == (None, 2)
+    assert "2.0 node-hours (1.7 to 3.0)" in str(request)

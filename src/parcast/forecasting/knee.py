@@ -24,6 +24,7 @@ from parcast.forecasting.series.verdict import (
 )
 from parcast.importers.registry import as_measurements
 from parcast.show.outline import document_of
+from parcast.timings.measure import Measure
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Key, label_of
 from parcast.units import percent
@@ -171,12 +172,11 @@ def knee(
                 got=f"{upto} where {label_of(key)} starts at {whole(start)}",
                 hint="Give a larger one, or select other series.",
             )
-    is_of_a_run = question.measurements.measure.is_of_a_run
-    return _knees(evidence, counts, share, beyond=beyond, is_of_a_run=is_of_a_run)
+    return _knees(evidence, counts, share, question.measurements.measure, beyond=beyond)
 
 
 def _knees(
-    evidence: SeriesEvidence, counts: Array, share: float, *, beyond: bool, is_of_a_run: bool
+    evidence: SeriesEvidence, counts: Array, share: float, measure: Measure, *, beyond: bool
 ) -> list[Knee]:
     """Look for the knee of every series among `counts`, ascending [1], by its efficiency [1].
 
@@ -221,9 +221,14 @@ def _knees(
                 is_cut=bool(last[i] < len(counts) - 1),
                 time=time,
                 request=request_for(
-                    float(counts[place[i]]), time, lower, upper, kept=time_kept(time, upper)
+                    float(counts[place[i]]),
+                    time,
+                    lower,
+                    upper,
+                    kept=time_kept(time, upper),
+                    is_of_nodes=measure.counts_nodes,
                 )
-                if is_of_a_run
+                if measure.is_of_a_run
                 else None,
                 scaling=evidence.reading.name,
                 verdict=verdicts.get(i, ""),

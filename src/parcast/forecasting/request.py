@@ -52,18 +52,39 @@ def wall_time_limit(seconds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What one run needs, at one count of processors."""
+    """What one run needs, at one count of processors, or of nodes of an unknown size."""
 
     _outline = """
         time_limit_s time_limit=clock time_limit_certainty=certainty core_hours
-        core_hours_lower=lower core_hours_upper=upper
+        core_hours_lower core_hours_upper node_hours?
     """
 
     time_limit: float  # wall-time limit to request [s]
     certainty: float  # probability with which a run ends within it [1]
-    core_hours: float  # processors times the time [h]
-    lower: float  # lower end of the 90 % interval of the core-hours [h]
-    upper: float  # upper end of the 90 % interval of the core-hours [h]
+    hours: float  # processors, or nodes, times the time [h]
+    lower: float  # lower end of the 90 % interval of the hours [h]
+    upper: float  # upper end of the 90 % interval of the hours [h]
+    is_of_nodes: bool  # whether the hours are node-hours
+
+    @property
+    def core_hours(self) -> float | None:
+        """Processors times the time; None where only nodes are known [h]."""
+        return None if self.is_of_nodes else self.hours
+
+    @property
+    def core_hours_lower(self) -> float | None:
+        """Lower end of the 90 % interval of the core-hours [h]."""
+        return None if self.is_of_nodes else self.lower
+
+    @property
+    def core_hours_upper(self) -> float | None:
+        """Upper end of the 90 % interval of the core-hours [h]."""
+        return None if self.is_of_nodes else self.upper
+
+    @property
+    def node_hours(self) -> float | None:
+        """Nodes times the time, where their cores are not known [h]."""
+        return self.hours if self.is_of_nodes else None
 
     @property
     def clock(self) -> str:
@@ -72,17 +93,25 @@ class Request:
 
     def __str__(self) -> str:
         """Give it in words."""
-        hours, lower, upper = rounded_interval(self.core_hours, self.lower, self.upper)
+        hours, lower, upper = rounded_interval(self.hours, self.lower, self.upper)
         return (
             f"wall-time limit {self.clock} (kept with "
-            f"{self.certainty:.0%} certainty), {hours} core-hours ({lower} to {upper})"
+            f"{self.certainty:.0%} certainty), {hours} "
+            f"{'node' if self.is_of_nodes else 'core'}-hours ({lower} to {upper})"
         )
 
 
 def request_for(
-    p: float, time: float, lower: float, upper: float, *, kept: float, certainty: float = CERTAIN
+    p: float,
+    time: float,
+    lower: float,
+    upper: float,
+    *,
+    kept: float,
+    certainty: float = CERTAIN,
+    is_of_nodes: bool = False,
 ) -> Request:
-    """What a run of `time` [s], from `lower` to `upper` [s], needs on `p` processors.
+    """What a run of `time` [s], from `lower` to `upper` [s], needs on `p` processors, or nodes.
 
     `kept` is the time that it does not exceed with the `certainty`. [s].
     """
@@ -90,7 +119,8 @@ def request_for(
     return Request(
         time_limit=wall_time_limit(kept),
         certainty=certainty,
-        core_hours=time * hours,
+        hours=time * hours,
         lower=lower * hours,
         upper=upper * hours,
+        is_of_nodes=is_of_nodes,
     )

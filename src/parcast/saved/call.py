@@ -7,7 +7,7 @@ A document of runs is `{"runs": {"columns": {"p": [...], "time": [...]}}}`, that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -96,6 +96,8 @@ def runs_to_document(runs: Measurements) -> dict[str, Any]:
     document: dict[str, Any] = {"columns": {x: y.tolist() for x, y in runs.columns.items()}}
     if not runs.measure.is_time:
         document["measured"] = runs.measure.to_document()
+    if runs.measure.counts_nodes:
+        document["counts_nodes"] = True
     if runs.cut_off is not None:
         document["cut_off"] = runs_to_document(runs.cut_off)
     return document
@@ -111,6 +113,7 @@ def runs_of_document(document: Mapping[str, Any]) -> Measurements:
     """
     columns = {str(x): y if x in LABELS else _numbers(y) for x, y in document["columns"].items()}
     measure = Measure.from_document(document["measured"]) if "measured" in document else TIME
+    measure = replace(measure, counts_nodes=document.get("counts_nodes") is True)
     ended = runs_of_document(document["cut_off"]) if "cut_off" in document else None
     return measurements_of(Measurements(**columns).columns, measure, ended)
 

@@ -185,7 +185,14 @@ def test_a_column_of_nodes_counts_nodes(file):
     assert pc.plan(file("cores,time_s\n1,9\n2,5\n4,3\n", "c.csv")).node_size.p_is == "cores"
     saved = file("", "plan.json")
     told.save(saved)
-    assert pc.load(saved).node_size.p_is == "nodes"
+    assert pc.load(saved) == told
+    assert (told.recommended.cores, told.recommended.size) == (None, "7 nodes")
+    matched = pc.match(path)
+    assert matched.best.request.node_hours == pytest.approx(8 * 5200 / 3600)
+    whole = pc.match(path, cores_per_node=48).best.request
+    assert whole.core_hours == pytest.approx(48 * 8 * 5200 / 3600)
+    matched.save(saved)
+    assert pc.load(saved) == matched
 
 
 def test_no_limit_is_printed_above_the_longest_time():

@@ -33,7 +33,7 @@ class ConfigurationTable:
     p: Array  # processors [1]
     disks: Array  # NaN where they are none of the question [1]
     nodes: Array  # NaN where the size of a node is not known [1]
-    cores: Array  # [1]
+    cores: Array  # NaN where only nodes are known [1]
     time: Array  # [s]
     lower: Array  # of the 90 % interval [s]
     upper: Array  # of the 90 % interval [s]
@@ -163,7 +163,10 @@ class Weighed:
         table, within, holds = self.table, self.goals.within, self.goals.limit_holds
         time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
         kept = time_kept(time, upper, holds)
-        told = request_for(float(table.cores[i]), time, lower, upper, kept=kept, certainty=holds)
+        no_cores = bool(np.isnan(table.cores[i]))
+        count = float((table.nodes if no_cores else table.cores)[i])
+        how: dict[str, Any] = {"certainty": holds, "is_of_nodes": no_cores}
+        told = request_for(count, time, lower, upper, kept=kept, **how)
         if within is None or told.time_limit <= max(within, MINUTE) or not self.fits[i]:
             return told
         limit = float(np.floor(within / MINUTE * (1 + HAIR))) * MINUTE

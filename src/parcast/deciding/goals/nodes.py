@@ -35,8 +35,8 @@ class NodeSize:
         return p if self.p_is == "nodes" else np.ceil(p / per_node)
 
     def cores(self, p: Array) -> Array:
-        """Cores that runs use. [1]."""
-        return p * (self.cores_per_node or 1) if self.p_is == "nodes" else p
+        """Cores that runs use, NaN where only nodes are known. [1]."""
+        return p * (self.cores_per_node or np.nan) if self.p_is == "nodes" else p
 
     def most(self, machine: Machine) -> float:
         """Largest p on a machine: its processors, or its nodes if p counts these. [1]."""

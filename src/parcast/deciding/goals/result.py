@@ -37,7 +37,7 @@ class PlannedConfiguration:
     p: float  # processors [1]
     disks: float | None  # where they are a part of the question [1]
     nodes: float | None  # where it is known how many there are [1]
-    cores: float  # [1]
+    cores: float | None  # where it is known how many there are [1]
     time: float  # [s]
     lower: float  # lower end of its 90 % interval [s]
     upper: float  # upper end of its 90 % interval [s]
@@ -70,11 +70,9 @@ class PlannedConfiguration:
     @property
     def size(self) -> str:
         """Nodes or cores, in words."""
-        cores = counted(int(self.cores), "core")
-        if self.nodes is None:
-            return cores
-        nodes = counted(int(self.nodes), "node")
-        return f"{nodes} ({cores})" if self.cores != self.nodes else nodes
+        parts = {"node": self.nodes, "core": self.cores}
+        first, *rest = [counted(int(x), name) for name, x in parts.items() if x is not None]
+        return f"{first} ({rest[0]})" if rest and self.cores != self.nodes else first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -194,7 +192,7 @@ class ResourcePlan(Decision):
             p=float(table.p[i]),
             disks=float(table.disks[i]) if np.isfinite(table.disks[i]) else None,
             nodes=None if np.isnan(table.nodes[i]) else float(table.nodes[i]),
-            cores=float(table.cores[i]),
+            cores=None if np.isnan(table.cores[i]) else float(table.cores[i]),
             time=time,
             lower=lower,
             upper=upper,

@@ -58,7 +58,7 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
     if any(x.nodes is not None for x in rows):
         cells = ["" if x.nodes is None else f"{whole(x.nodes)}" for x in rows]
         columns.append(Column(title="nodes", cells=cells))
-    if any(x.nodes != x.cores for x in rows):
+    if any(x.cores not in {None, x.nodes} for x in rows):
         columns.append(Column(title="cores", cells=[f"{whole(x.cores)}" for x in rows]))
     if rows[0].disks is not None:
         columns.append(Column(title="disks", cells=[f"{whole(x.disks)}" for x in rows]))

@@ -464,7 +464,7 @@ def _medians(runs: Measurements) -> dict[float, tuple[float, int]]:
 
 def _named(jobs: Sequence[ProposedJob]) -> tuple[ProposedJob, ...]:
     """Name the largest, the typical (most hours of the others) and the smallest, in this order."""
-    order = sorted(jobs, key=lambda x: (-x.cores, -x.time))
+    order = sorted(jobs, key=lambda x: (-x.p, -x.time))
     if len(order) == 1:
         return (replace(order[0], job="typical"),)
     inner = order[1:-1]

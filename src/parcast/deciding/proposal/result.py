@@ -24,7 +24,7 @@ class ScalingPoint:
     size: str  # `n = 1000`; "" where there is only one
     p: float  # processors [1]
     nodes: float | None  # `null` where a node is not known [1]
-    cores: float  # [1]
+    cores: float  # NaN where only nodes are known [1]
     kind: str  # `measured` or `forecast`
     time: float  # median of what was measured, or forecast [s]
     lower: float | None  # lower end of the 90 % interval of a forecast [s]
@@ -48,7 +48,7 @@ class ProposedJob:
     size: str  # `n = 1000`; "" where there is only one
     p: float  # processors [1]
     nodes: float | None  # `null` where a node is not known [1]
-    cores: float  # that are used [1]
+    cores: float  # that are used; NaN where only nodes are known [1]
     runs: int  # how many are proposed [1]
     time: float  # of a run [s]
     lower: float  # lower end of its 90 % interval [s]
