@@ -46,6 +46,10 @@ dimensions = st.sampled_from(DIMENSIONS)
         ("2 min", "time", 120.0),
         ("1.5 h", "time", 5400.0),
         ("1 d", "time", 86400.0),
+        # Slurm, sbatch(1): hours:minutes:seconds, days-hours:minutes:seconds.
+        ("02:00:00", "time", 7200.0),
+        ("130:00:00", "time", 468000.0),
+        (" 1-02:03:04.5 ", "time", 93784.5),
         ("10 kB", "size", 1e4),
         ("1 GB", "size", 1e9),
         ("1 EB", "size", 1e18),
@@ -93,6 +97,7 @@ COUNT = "x must be a plain number such as 64, got"
 FLOP = 'x must be a number of operations such as "830 Mflop", got'
 FLOPS = 'x must be an operation rate such as "120 Mflop/s", got'
 FRACTION = 'x must be a fraction such as "5 %" or 0.05, got'
+CLOCK = "Write hours, minutes and seconds, 02:00:00, or a unit, 2 h."
 ALL_TIMES = "Write s, ms, us, ns, min, h or d."
 
 
@@ -112,6 +117,13 @@ ALL_TIMES = "Write s, ms, us, ns, min, h or d."
          + ALL_TIMES),
         ("4k", "count", f'{COUNT} "4k", whose unit "k" is not known. Write the number alone.'),
         ("1,000 s", "time", f'{TIME} "1,000 s", whose unit ",000 s" is not known. {ALL_TIMES}'),
+        ("2:00", "time", f'{TIME} "2:00". {CLOCK}'),
+        ("0:60:00", "time", f'{TIME} "0:60:00". {CLOCK}'),
+        ("00:00:00", "size", f'{SIZE} "00:00:00", whose unit ":00:00" is not known. '
+         "Write B, kB, MB, GB, TB, PB, EB, KiB, MiB, GiB, TiB, PiB, EiB, bit, kbit, Mbit, Gbit, "
+         "Tbit, Pbit or Ebit."),
+        ("9" * 30 + ":00:00", "time",
+         f'x must be at most 1e+30 s, got "{"9" * 30}:00:00". Check its unit.'),
         ("5 of 9", "fraction", f'{FRACTION} "5 of 9", whose unit "of 9" is not known. Write %.'),
         ("fast", "time", f'{TIME} "fast", which does not begin with a number.'),
         ("", "time", f'{TIME} "", which does not begin with a number.'),

@@ -96,6 +96,7 @@ _LOOSELY = {
 # of "1..4" the number is "1".
 NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(.*)", re.DOTALL)
+_CLOCK = re.compile(r"(?:([0-9]++)-)?([0-9]++):([0-9]++)(?::([0-9]++(?:\.[0-9]++)?))?")
 _EXACT = Context(prec=40, traps=[])  # decimal, so that 35 us is exactly the float 35e-6
 
 
@@ -107,10 +108,12 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     """Read a number with its unit and return it in SI; a bare number is a count or a fraction.
 
     `name` is what a message calls the value, `written` what it shows where `value` is a part of
-    it. Its sign is not judged, but it is finite.
+    it. Its sign is not judged, but it is finite. A time may be written as Slurm does.
 
     >>> quantity("27 MB/s", "rate", name="network.bandwidth")
     27000000.0
+    >>> quantity("1-02:00:30", "time", name="--within")
+    93630.0
     >>> quantity("5 %", "fraction", name="serial")
     0.05
     """
@@ -118,6 +121,9 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     noun, example, _ = EXPECTED[dimension]
     must = f"be {noun} such as {example}"
     if isinstance(value, str):
+        if dimension == "time" and (match := _CLOCK.fullmatch(value.strip())):
+            seconds = _of_clock(match, name, must, got)
+            return quantity(f"{seconds} s", dimension, name=name, written=written or value)
         match = _QUANTITY.fullmatch(value.strip())
         if match is None:
             raise ParameterError(name, must=must, got=f"{got}, which does not begin with a number")
@@ -139,6 +145,15 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     if dimension not in ("count", "fraction"):
         require_amount(name, si, dimension, got=got)
     return si
+
+
+def _of_clock(match: re.Match[str], name: str, must: str, got: str) -> Decimal:
+    """Seconds of D-HH:MM:SS or HH:MM:SS; of two numbers it is not known which they are."""
+    days, hours, minutes, seconds = (Decimal(part or 0) for part in match.groups())
+    if match[4] is None or minutes >= 60 or seconds >= 60:
+        hint = "Write hours, minutes and seconds, 02:00:00, or a unit, 2 h."
+        raise ParameterError(name, must=must, got=got, hint=hint)
+    return 86400 * days + 3600 * hours + 60 * minutes + seconds
 
 
 def require_amount(name: str, si: float, dimension: Dimension, *, got: str = "") -> None:
