@@ -354,7 +354,7 @@ def test_a_forecast_loads_no_module_that_it_has_no_use_for(file):
         ("machine,p,time_s", ["--target", "C"], "--target must be a machine of t.csv, got 'C'"),
         ("nodes,cores,time_s", [], "could all be. Choose one: --column p=nodes or --column p="),
         ("nodes,cores,time_s", ["--column", "p=a"], "--column must name columns of t.csv"),
-        ("nodes,p,time_s", ["--knee", ""], "got ''. Write for example 50% or 0.5, or put --knee"),
+        ("nodes,p,time_s", ["--knee", ""], "got ''. Write for example 50% or 0.5."),
         ("nodes,p,time_s", ["--top", "3"], "--top must be asked of series by callpath, got"),
     ],
 )
@@ -364,6 +364,15 @@ def test_what_a_table_cannot_answer_is_refused_in_options(parcast, tmp_path, tit
     said = parcast("forecast", path, *asked, "-p", "16")
     assert said.status == (2 if asked else 3)
     assert says in said.err.replace(f"{tmp_path}/", "")
+
+
+def test_an_option_without_its_value_may_stand_before_the_file(parcast, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("p,time_s\n1,100\n2,52\n4,28\n8,16\n")
+    before, after = parcast("forecast", "--knee", path), parcast("forecast", path, "--knee")
+    assert (before.status, before.out) == (0, after.out)
+    assert "below 50%" in before.out
+    assert "below 70%" in parcast("forecast", "--knee", "70%", path).out
 
 
 OF_SIZES = "n,time_s\n1000,1.0\n2000,2.1\n4000,4.3\n8000,8.8\n16000,18.1\n"

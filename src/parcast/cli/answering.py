@@ -1,5 +1,6 @@
 """The class of all commands, and what click refuses in our words."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -57,8 +58,18 @@ class Answering(click.Command):
             self.parts.format_commands(ctx, formatter)
 
     def _written(self, ctx: click.Context, args: Sequence[str]) -> Iterator[str]:
-        """Divide -np4, as mpiexec takes it, and refuse -np where click would read it as -n."""
-        takes_ranks = any("-np" in option.opts for option in self.get_params(ctx))
+        """Divide -np4, as mpiexec takes it, and refuse -np where click would read it as -n.
+
+        A file behind an option whose value may be left out is no value of it.
+        """
+        options = [x for x in self.get_params(ctx) if isinstance(x, click.Option)]
+        takes_ranks = any("-np" in option.opts for option in options)
+        by_default = {
+            name: option.flag_value
+            for option in options
+            for name in option.opts
+            if not option.is_flag and isinstance(option.flag_value, str)
+        }
         for i, word in enumerate(args):
             if word == "--":
                 yield from args[i:]
@@ -67,6 +78,8 @@ class Answering(click.Command):
                 raise click.NoSuchOption("-np", ctx=ctx)
             if word.startswith("-np") and word[3:4].isdigit():
                 yield from ("-np", word[3:])
+            elif word in by_default and any(map(os.path.exists, args[i + 1 : i + 2])):
+                yield f"{word}={by_default[word]}"
             else:
                 yield word
 

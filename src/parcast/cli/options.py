@@ -163,7 +163,7 @@ def efficiency(text: str, option: str) -> float:
     except ParameterError:
         share = 0.0
     if not 0 < share <= 1:
-        meant = in_percent(text) or f"50% or 0.5, or put {option} after FILE to take 50%"
+        meant = in_percent(text) or "50% or 0.5"
         raise click.UsageError(
             f"{option} must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
             f"Write for example {meant}."
