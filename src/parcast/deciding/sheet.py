@@ -8,6 +8,7 @@ from parcast.aliases import Array
 from parcast.deciding.decision import Decision, OwnDecision
 from parcast.places import load
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
+from parcast.timings.measure import TIME, Measure, seconds_in
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import common_unit, counted, rounded, rounded_interval
 
@@ -58,17 +59,19 @@ def mark_column(places: Sequence[int], fits: Sequence[bool], chosen: int | None)
     return [Column(title="", cells=marks)] if any(marks) else []
 
 
-def time_columns(time: Array, lower: Array, upper: Array) -> list[Column]:
+def time_columns(
+    time: Array, lower: Array, upper: Array, *, measure: Measure = TIME
+) -> list[Column]:
     """Times in a common unit, and their 90 % intervals if they have any."""
-    unit = common_unit(time.tolist())
-    factor = TIME_UNITS[unit]
+    unit = measure.time_unit(time)
+    factor, title = seconds_in(unit), measure.time_title
     every = zip(time.tolist(), lower.tolist(), upper.tolist(), strict=True)
     if not (upper > lower).any():
         cells = [rounded(x / factor, DIGITS) for x in time.tolist()]
-        return [Column(title="time", unit=f"[{unit}]", cells=cells)]
+        return [Column(title=title, unit=f"[{unit}]", cells=cells)]
     texts = [rounded_interval(*(x / factor for x in each), most=DIGITS) for each in every]
     return [
-        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in texts]),
+        Column(title=title, unit=f"[{unit}]", cells=[x[0] for x in texts]),
         interval_column("90 % interval", f"[{unit}]", [x[1:] for x in texts]),
     ]
 
@@ -85,11 +88,16 @@ def time_text(time: float, lower: float, upper: float) -> str:
 
 def entry_of(columns: Sequence[Column], row: int, noun: str) -> Entry:
     """Give a row in full, for a page too narrow for the table; its first title is a count."""
-    cells = [(column, column.cells[row]) for column in columns if column.title]
     [mark] = [column.cells[row] for column in columns if not column.title] or [""]
-    [(_, count), *others] = cells
-    facts = (Fact(x.title, f"{cell} {x.unit.strip('[]')}".strip()) for x, cell in others)
-    return Entry(title=f"{mark} {counted(int(count), noun)}".strip(), facts=tuple(facts))
+    count, *others = [x for x in columns if x.title and x.cells[row]]
+    title = f"{mark} {counted(int(count.cells[row]), noun)}".strip()
+    return Entry(title=title, facts=facts_in(others, row))
+
+
+def facts_in(columns: Sequence[Column], row: int) -> tuple[Fact, ...]:
+    """Give what columns have in a row, for a page too narrow for the table."""
+    known = [(x, f"{x.cells[row]} {x.unit.strip('[]')}") for x in columns if x.cells[row]]
+    return tuple(Fact(x.title, text.strip()) for x, text in known)
 
 
 def said_of(result: OwnDecision, *, show_all: bool = False) -> Said:

@@ -84,10 +84,7 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
         legend.append(f"{NEAR}: comes nearest")
     if not all(x.fits for x in rows):
         legend.append(f"{FAILS}: not as sure as asked")
-    in_full = tuple(
-        entry_of([y for y in columns if y.cells[i] or not y.title], i, x.asked_for)
-        for i, x in enumerate(rows)
-    )
+    in_full = tuple(entry_of(columns, i, x.asked_for) for i, x in enumerate(rows))
     return Table(forms=_forms(columns), in_full=in_full, legend="; ".join(legend))
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from parcast.aliases import Array
+import numpy as np
+
 from parcast.deciding.machines.result import Candidate, Match
+from parcast.deciding.sheet import facts_in, time_columns
 from parcast.prediction.notes import law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.show.warning import Rank, RankedWarning
-from parcast.timings.measure import seconds_in
 from parcast.units import format_quantity, shown
 from parcast.words import joined, rounded, rounded_interval, supported_digits
 
@@ -60,13 +61,12 @@ def _facts(match: Match) -> Iterator[Fact]:
     yield from facts_of("law error", law_error_of(match.law_errors))
 
 
-def _interval(
-    x: Candidate, value: Array | None, lower: Array | None, upper: Array | None, unit: float = 1.0
-) -> tuple[str, str, str]:
-    """Texts of a figure of a machine at its count, and of its interval; "" where it has none."""
-    if value is None or lower is None or upper is None:
+def _cost(x: Candidate) -> tuple[str, str, str]:
+    """Texts of the cost of a machine at its count, and of its interval; "" where it has none."""
+    if x.cost is None or x.cost_lower is None or x.cost_upper is None:
         return "", "", ""
-    return rounded_interval(*(float(y[x.chosen]) / unit for y in (value, lower, upper)), most=4)
+    own = (float(y[x.chosen]) for y in (x.cost, x.cost_lower, x.cost_upper))
+    return rounded_interval(*own, most=4)
 
 
 def _efficiency(x: Candidate) -> str:
@@ -107,34 +107,30 @@ def _advice(match: Match, best: Candidate) -> str:
 def _table(match: Match) -> Table:
     """Give the ranking."""
     every = match.candidates
-    unit = match.measure.time_unit([float(x.time[x.chosen]) for x in every])
-    title = match.measure.time_title
-    times = [_interval(x, x.time, x.lower, x.upper, seconds_in(unit)) for x in every]
-    costs = [_interval(x, x.cost, x.cost_lower, x.cost_upper) for x in every]
+    at_best = ((x.time[x.chosen], x.lower[x.chosen], x.upper[x.chosen]) for x in every)
+    times = np.array(list(at_best)).T
+    costs = [_cost(x) for x in every]
     ranks = [str(rank) if x.fits else "-" for rank, x in enumerate(every, start=1)]
-    efficiency = [_efficiency(x) for x in every]
-    best = ["" if x.best is None else probability(x.best) for x in every]
-    holds = [probability(float(x.holds[x.chosen])) if match.goals else "" for x in every]
-    share = f"{match.interval * 100:g} % interval"
     columns = [
         Column(title="", cells=ranks),
         Column(title="machine", cells=[x.machine for x in every], align="left"),
         Column(title="p", cells=[str(x.best_p) for x in every]),
-        Column(title=title, unit=f"[{unit}]", cells=[x[0] for x in times]),
-        interval_column(share, f"[{unit}]", [x[1:] for x in times]),
+        *time_columns(*times, measure=match.measure),
     ]
     if any(x[0] for x in costs):
         money = f"[{shown(match.currency, limit=12)}]" if match.currency else ""
-        heading = f"{share} {money}".rstrip()
+        heading = f"90 % interval {money}".rstrip()
         columns += [
             Column(title="cost", unit=money, cells=[x[0] for x in costs]),
             interval_column("interval", "", [x[1:] for x in costs], heading=heading),
         ]
     at = len(columns)
-    columns.append(Column(title="efficiency", unit="[%]", cells=efficiency))
+    columns.append(Column(title="efficiency", unit="[%]", cells=[_efficiency(x) for x in every]))
     if match.best:
+        best = ["" if x.best is None else probability(x.best) for x in every]
         columns.append(Column(title="best", unit="[%]", cells=best))
     if match.goals:
+        holds = [probability(float(x.holds[x.chosen])) for x in every]
         columns.append(Column(title="fits", unit="[%]", cells=holds))
     shorter = [*columns]
     shorter[at] = replace(columns[at], title="eff.", heading="efficiency [%]")
@@ -143,38 +139,17 @@ def _table(match: Match) -> Table:
     meanings += [] if all(x.fits for x in every) else [LEGENDS["-"]]
     if any(x[0] for x in costs) and not match.currency:
         meanings.append("cost: in the unit of the prices")
+    failing = " (does not meet the limits)"
     in_full = [
-        _entry(
-            match, x, f"{rank} {x.machine}", unit, (time, cost, efficiency[i], best[i], holds[i])
+        Entry(
+            title=f"{rank} {x.machine}, p = {x.best_p}{'' if x.fits else failing}",
+            facts=facts_in(columns[3:], i),
         )
-        for i, (rank, x, time, cost) in enumerate(zip(ranks, every, times, costs, strict=True))
+        for i, (rank, x) in enumerate(zip(ranks, every, strict=True))
     ]
     return Table(
         forms=(Form(columns=columns), Form(columns=shorter)),
         in_full=tuple(in_full),
         is_spaced=False,
         legend="; ".join(meanings),
-    )
-
-
-def _entry(
-    match: Match,
-    x: Candidate,
-    name: str,
-    unit: str,
-    cells: tuple[tuple[str, str, str], tuple[str, str, str], str, str, str],
-) -> Entry:
-    """Give one machine, for a page too narrow for the table."""
-    time, cost, efficiency, best, holds = cells
-    in_unit = "" if match.measure.is_relative else f" {unit}"
-    money = f"{cost[0]} {match.currency}  ({cost[1]} to {cost[2]})" if cost[0] else ""
-    return Entry(
-        title=f"{name}, p = {x.best_p}" + ("" if x.fits else " (does not meet the limits)"),
-        facts=(
-            Fact(match.measure.time_title, f"{time[0]}{in_unit}  ({time[1]} to {time[2]})"),
-            Fact("cost", money),
-            Fact("efficiency", f"{efficiency} %"),
-            Fact("best", f"{best} %" if best else ""),
-            Fact("fits", f"{holds} %" if holds else ""),
-        ),
     )
