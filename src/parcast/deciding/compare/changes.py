@@ -8,7 +8,7 @@ import numpy as np
 
 from parcast.deciding.compare.cells import Cells, cells_of
 from parcast.deciding.compare.sides import timed_runs
-from parcast.forecasting.own_runs.parts import PARTS, QUANTILES, Splits, split
+from parcast.forecasting.own_runs.parts import PARTS, QUANTILES, split
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, label_of
 
@@ -68,16 +68,19 @@ def _compared(cells: Cells, groups: dict[str, list[int]]) -> Iterator[PartChange
     count = np.array([len(places) for places in groups.values()])
     place = np.array([[*x, *[x[-1]] * (width - len(x))] for x in groups.values()])
     p = np.array([float(key["p"]) for key in cells.keys])[place]
-    splits: list[Splits] = []
-    for version in (0, 1):
-        own = timed_runs(cells.sessions(cells.new == bool(version)))
-        time, error = np.exp(own.log_time)[place], own.error[place]
-        splits.append(split(p, time, count, error, version=version))
+    runs = [timed_runs(cells.sessions(cells.new == new)) for new in (False, True)]
+    time, error = (
+        np.stack([values[place] for values in of_runs])
+        for of_runs in ([np.exp(x.log_time) for x in runs], [x.error for x in runs])
+    )
     last = p[np.arange(len(p)), count - 1]
-    drawn = splits[0].drawn(splits[0].likely + splits[1].likely)
-    old, new = (x.at(last[:, None], drawn)[:, :, 0] for x in splits)
-    share = (new - old) / old.sum(axis=2, keepdims=True)
-    low, middle, high = np.quantile(share, QUANTILES, axis=1)
+    parts, largest = split(p, time, count, error).at(last[:, None])
+    (old, new), (most_old, most_new) = parts[:, :, :, 0], largest[:, :, :, 0]
+    whole = old.sum(axis=2, keepdims=True)
+    low, middle, high = (
+        np.quantile(change / whole, at, axis=1)
+        for change, at in zip((new - most_old, new - old, most_new - old), QUANTILES, strict=True)
+    )
     before, after = (np.median(x, axis=1) for x in (old, new))
     for i, name in enumerate(groups):
         for j, part in enumerate(PARTS):

@@ -51,8 +51,8 @@ def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
         ),
     ]
     legend = (
-        "shared: b/p; constant: a; growing: with log p, p or p^2; change: over the whole time "
-        "of the base there"
+        "shared: b/p; constant: a; growing: with log p, sqrt p, p or p^2; change: over the "
+        "whole time of the base there"
     )
     return (Table(title="what changed", forms=(Form(columns=columns),), legend=legend),)
 

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.deciding.explain.timings.parts import parts_of, serial_fractions
 from parcast.deciding.explain.timings.result import LessWork, SeriesExplained, TimingsExplained
+from parcast.deciding.explain.timings.serial import serial_fractions
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.next_runs.result import PlannedRun
+from parcast.forecasting.own_runs.parts import parts_of
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.result import Forecast
 from parcast.importers.registry import as_measurements

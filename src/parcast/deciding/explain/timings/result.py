@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parcast.aliases import Array
-from parcast.deciding.explain.timings.parts import PARTS, SerialFractions, TimeParts
+from parcast.deciding.explain.timings.serial import SerialFractions
 from parcast.forecasting.next_runs.result import PlannedRun
+from parcast.forecasting.own_runs.parts import PARTS, TimeParts
 from parcast.show.result import Result
 from parcast.timings.series import Key, label_of
 from parcast.words import whole

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.deciding.explain.timings.parts import PARTS
 from parcast.deciding.explain.timings.result import SeriesExplained, TimingsExplained
 from parcast.deciding.sheet import some_of, time_columns, time_text
+from parcast.forecasting.own_runs.parts import PARTS
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table, interval_column
 from parcast.units import in_percent
 from parcast.words import listed, rounded, whole
