@@ -75,6 +75,12 @@ def test_efficiencies_are_those_worked_out_by_hand(runs):
         ("solve", "more computation"): pytest.approx(6 / 100),
     }
     assert told.losses[0].region == "sum"
+    lowered = {x.why: x.lowers for x in told.losses}
+    assert lowered == {
+        "messages": "parallel efficiency",
+        "imbalance": "load balance",
+        "more computation": "computation scalability",
+    }
     assert told.is_forecast.tolist() == [False, False, True]
     for name in by_hand:
         low, value, high = (x[name][2] for x in (told.lower, told.values, told.upper))
@@ -166,6 +172,25 @@ def test_a_problem_that_grows_with_p_is_weak_scaling(tmp_path):
     assert told.values["computation_scalability"][1] == pytest.approx(1)
     [strong] = parcast.explain(path, scaling="strong").problems
     assert strong.values["computation_scalability"][1] == pytest.approx(0.5)
+
+
+def test_losses_of_parallel_efficiency_are_apart_and_add_up_to_what_it_lacks(runs):
+    told = parcast.explain(runs)
+    assert "parallel efficiency lacks 30.0 %, of which regions lose 30.0 %" in str(told)
+    ends = [str(told).index(x) for x in ("messages  ", "imbalance  ", "more computation  ")]
+    assert ends == sorted(ends)
+    above, below = told.plot().axes
+    bars = {x.get_label(): [y.get_width() for y in x] for x in below.containers}
+    assert bars == {
+        "lowers parallel efficiency": [pytest.approx(30)],
+        "lowers load balance": [pytest.approx(10)],
+        "lowers computation scalability": [pytest.approx(6)],
+    }
+    hollow = [x for x in above.lines if x.get_markerfacecolor() == "white"]
+    assert hollow
+    for line in hollow:
+        shown = line.get_xdata()[line.get_markevery()]
+        assert shown.tolist() == [4]  # the forecast count alone
 
 
 def test_its_command_prints_it_and_refuses_mixtures(parcast, runs, tmp_path):

@@ -48,6 +48,7 @@ class RegionUse:
     instructions: float = np.nan  # useful ones, of all processors [1]
     lost: float = np.nan  # processor time not useful in a single region, of all processors [s]
     why: str = ""  # what it is lost to: "messages", "files", "imbalance"
+    is_waited: bool = False  # whether others wait for it, and their messages count it
     outside: float = 0.0  # share of the time of a run that is in no region [1]
 
 

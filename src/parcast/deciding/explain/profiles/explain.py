@@ -22,6 +22,7 @@ from parcast.deciding.explain.profiles.efficiencies import (
 )
 from parcast.deciding.explain.profiles.reading import ProfiledRuns, profiled
 from parcast.deciding.explain.profiles.result import (
+    LOWERED,
     ProblemExplained,
     ProfilesExplained,
     RegionLoss,
@@ -140,34 +141,31 @@ def _losses(uses: Sequence[RegionUse], *, is_weak: bool) -> Iterator[RegionLoss]
     last, first = counts[-1], counts[0]
     whole = [x for x in uses if not x.region and x.p == last]
     budget = float(np.mean([x.elapsed * x.p for x in whole]))
-    by_region: dict[tuple[str, str], list[float]] = defaultdict(list)
+    by_region: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     computing: dict[tuple[str, int], list[float]] = defaultdict(list)
     for x in uses:
         if x.region and x.p == last and np.isfinite(x.lost):
-            by_region[x.region, x.why].append(x.lost / budget)
+            lowers = LOWERED[1 if x.is_waited else 0]
+            by_region[x.region, x.why, lowers].append(x.lost / budget)
         if x.region and x.useful > 0:
             computing[x.region, x.p].append(x.useful if is_weak else x.useful * x.p)
-    for (region, why), shares in by_region.items():
-        yield _loss(region, why, shares)
     for (region, p), those in computing.items():
         before = computing.get((region, first))
         if p == last and p != first and before:
             scale = last if is_weak else 1
             more = [scale * (x - float(np.mean(before))) / budget for x in those]
             if np.mean(more) > 0:
-                yield _loss(region, "more computation", more)
-
-
-def _loss(region: str, why: str, shares: Sequence[float]) -> RegionLoss:
-    """Take the mean of some runs, and their range where there are several."""
-    several = len(shares) > 1
-    return RegionLoss(
-        region=region,
-        share=float(np.mean(shares)),
-        lower=min(shares) if several else float("nan"),
-        upper=max(shares) if several else float("nan"),
-        why=why,
-    )
+                by_region[region, "more computation", LOWERED[2]] = more
+    for (region, why, lowers), shares in by_region.items():
+        several = len(shares) > 1
+        yield RegionLoss(
+            region=region,
+            share=float(np.mean(shares)),
+            lower=min(shares) if several else float("nan"),
+            upper=max(shares) if several else float("nan"),
+            why=why,
+            lowers=lowers,
+        )
 
 
 NAMES: Final = {name: name.replace("_", " ") for name in EFFICIENCIES}

@@ -1,12 +1,18 @@
 """The picture of explained profiles: efficiencies by count, and what is lost where."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from parcast.deciding.explain.profiles.efficiencies import EFFICIENCIES
-from parcast.deciding.explain.profiles.result import ProblemExplained, ProfilesExplained
-from parcast.deciding.explain.profiles.sheet import ROWS
+from parcast.deciding.explain.profiles.result import (
+    LOWERED,
+    ProblemExplained,
+    ProfilesExplained,
+    RegionLoss,
+)
+from parcast.deciding.explain.profiles.sheet import ROWS, sum_of_losses
 from parcast.show import canvas, colours
 from parcast.show.scales import scale_p
 from parcast.words import whole
@@ -23,6 +29,7 @@ def figure_of(result: ProfilesExplained, ax: "Axes | None" = None) -> "Figure":
     """One figure of the first problem; one of two panels cannot be drawn in `ax`."""
     problem = result.problems[0]
     losses = [x for x in problem.losses if x.share >= 0.001][:MOST_BARS]
+    losses.sort(key=lambda x: LOWERED.index(x.lowers))
     panels = 2 if losses else 1
     if ax is not None:
         canvas.require_one_panel(panels, "Leave it out: the picture has two panels.")
@@ -34,22 +41,39 @@ def figure_of(result: ProfilesExplained, ax: "Axes | None" = None) -> "Figure":
         axes = figure.subplots(panels, 1, squeeze=False)[:, 0]
         _efficiencies(axes[0], problem)
         if losses:
-            place = np.arange(len(losses))[::-1]
-            axes[1].barh(place, [100 * x.share for x in losses], color=colours.WAITING)
-            labels = [f"{x.region}: {x.why}" for x in losses]
-            for text in axes[1].set_yticks(place, labels=labels):
-                text.label1.set_parse_math(False)
-            last = problem.p[~problem.is_forecast][-1]
-            axes[1].set_xlabel(f"lost processor time at p = {whole(float(last))} [%]")
-            canvas.plain_axes(axes[1])
-            axes[1].grid(visible=False, axis="y")
+            _losses(axes[1], problem, losses)
         title = problem.label or "POP efficiencies"
         figure.suptitle(title, fontsize="large", parse_math=False)
         more = len(result.problems) - 1
         notes = [f"{more} more problems are not drawn"] if more else []
         notes += canvas.sources_of(result.inputs)
-        canvas.add_legend(figure, canvas.entries_of([axes[0]]), notes=notes)
+        canvas.add_legend(figure, *(canvas.entries_of([ax]) for ax in axes), notes=notes)
     return figure
+
+
+def _losses(ax: "Axes", x: ProblemExplained, losses: Sequence[RegionLoss]) -> None:
+    """Draw what is lost where, in the colour of the efficiency that it lowers."""
+    place = np.arange(len(losses))[::-1]
+    for lowers, hatch in zip(LOWERED, ("", "//", ".."), strict=True):
+        those = [i for i, y in enumerate(losses) if y.lowers == lowers]
+        if not those:
+            continue
+        colour = colours.MACHINE_COLOURS[EFFICIENCIES.index(lowers.replace(" ", "_"))]
+        ax.barh(
+            place[those],
+            [100 * losses[i].share for i in those],
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            label=f"lowers {lowers}",
+        )
+    for text in ax.set_yticks(place, labels=[f"{y.region}: {y.why}" for y in losses]):
+        text.label1.set_parse_math(False)
+    last = x.p[~x.is_forecast][-1]
+    ax.set_xlabel(f"lost processor time at p = {whole(float(last))} [%]")
+    ax.set_title(sum_of_losses(x), fontsize="small", parse_math=False)
+    canvas.plain_axes(ax)
+    ax.grid(visible=False, axis="y")
 
 
 def _efficiencies(ax: "Axes", x: ProblemExplained) -> None:
@@ -62,11 +86,12 @@ def _efficiencies(ax: "Axes", x: ProblemExplained) -> None:
         ):
             continue
         colour, marker = colours.MACHINE_COLOURS[i], colours.MARKERS[i]
-        style = {"color": colour, "marker": marker, "ms": 5}
-        ax.plot(x.p[measured], 100 * values[measured], label=ROWS[name].strip(), **style)  # type: ignore[arg-type]  # of one kind each
+        style: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5}
+        ax.plot(x.p[measured], 100 * values[measured], label=ROWS[name].strip(), **style)
         if x.is_forecast.any():
             beyond = np.arange(int(measured.sum()) - 1, len(values))
-            ax.plot(x.p[beyond], 100 * values[beyond], ls="--", mfc="white", **style)  # type: ignore[arg-type]  # likewise
+            style |= {"ls": "--", "mfc": "white", "markevery": slice(1, None)}
+            ax.plot(x.p[beyond], 100 * values[beyond], **style)
             some = x.is_forecast
             low, high = x.lower[name][some], x.upper[name][some]
             if np.all(np.isfinite(low)):

@@ -151,6 +151,7 @@ def _of_run(run: RunProfile) -> Iterator[RegionUse]:
             busiest=most if is_useful else 0.0,
             lost=p * most - total if is_useful else total,
             why="imbalance" if is_useful else "files" if kind in ("read", "write") else "messages",
+            is_waited=is_useful,
         )
 
 
@@ -202,6 +203,7 @@ def _of_calls(paths: Sequence[str], times: Array, p: int) -> Iterator[RegionUse]
             busiest=0.0 if waits else most,
             lost=total if waits else p * most - total,
             why="messages" if sends else "imbalance",
+            is_waited=not waits,
         )
 
 

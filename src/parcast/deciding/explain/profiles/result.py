@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from parcast.deciding.explain.profiles.efficiencies import EFFICIENCIES
 from parcast.show.result import Result
 from parcast.timings.series import Key, label_of
 from parcast.words import whole
+
+LOWERED: Final = ("parallel efficiency", "load balance", "computation scalability")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +27,7 @@ class RegionLoss:
     lower: float  # of the 90 % interval over repetitions; NaN of one run [1]
     upper: float
     why: str  # `messages`, `files`, `imbalance` or `more computation`
+    lowers: str  # the efficiency; those of `parallel efficiency` add up to what that lacks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -100,12 +103,13 @@ class ProfilesExplained(Result):
 
     @property
     def _loss_rows(self) -> list[dict[str, Any]]:
-        """Processor time that each region loses at the largest measured count: `share` of all."""
+        """Share of the processor time that each region loses, and the efficiency it `lowers`."""
         return [
             {
                 **x.key,
                 "region": y.region,
                 "why": y.why,
+                "lowers": y.lowers,
                 "share": y.share,
                 "lower": _or_none(y.lower),
                 "upper": _or_none(y.upper),

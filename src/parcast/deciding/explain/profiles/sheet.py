@@ -6,7 +6,11 @@ from typing import Final
 import numpy as np
 
 from parcast.deciding.explain.profiles.efficiencies import EFFICIENCIES
-from parcast.deciding.explain.profiles.result import ProblemExplained, ProfilesExplained
+from parcast.deciding.explain.profiles.result import (
+    LOWERED,
+    ProblemExplained,
+    ProfilesExplained,
+)
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table, interval_column
 from parcast.words import whole
 
@@ -116,15 +120,25 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}" if np.isfinite(share) else "-"
 
 
+def sum_of_losses(x: ProblemExplained) -> str:
+    """Say what the losses of parallel efficiency are together."""
+    first = LOWERED[0]
+    together = sum(y.share for y in x.losses if y.lowers == first)
+    lacks = 1 - float(x.values["parallel_efficiency"][int((~x.is_forecast).sum()) - 1])
+    return f"{first} lacks {_percent(lacks)} %, of which regions lose {_percent(together)} %"
+
+
 def _losses(x: ProblemExplained, *, show_all: bool) -> Iterator[Table]:
     """Table of what is lost where."""
-    shown = x.losses if show_all else [y for y in x.losses if y.share >= 0.001][:MOST_LOSSES]
+    shown = [*x.losses] if show_all else [y for y in x.losses if y.share >= 0.001][:MOST_LOSSES]
     if not shown:
         return
+    shown.sort(key=lambda y: LOWERED.index(y.lowers))
     last = int((~x.is_forecast).sum()) - 1
     columns = [
         Column(title="region", cells=[y.region for y in shown], align="left"),
         Column(title="lost to", cells=[y.why for y in shown], align="left"),
+        Column(title="lowers", cells=[y.lowers for y in shown], align="left"),
         Column(title="lost [%]", cells=[_percent(y.share) for y in shown]),
     ]
     if any(np.isfinite(y.lower) for y in shown):
@@ -136,6 +150,6 @@ def _losses(x: ProblemExplained, *, show_all: bool) -> Iterator[Table]:
     yield Table(
         title=f"Lost at p = {whole(float(x.p[last]))}",
         forms=(Form(columns=columns),),
-        legend="lost: share of the processor time of the run; imbalance is waited out in "
-        "messages, and both count it; more computation: than at the smallest p",
+        legend=f"lost: share of the processor time of the run; {sum_of_losses(x)}; what lowers "
+        "load balance is waited out in messages; more computation: than at the smallest p",
     )
