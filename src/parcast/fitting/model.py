@@ -266,9 +266,9 @@ def _phase_slopes(
             continue
         factor = np.asarray(at[f"{name}*"])
         # Backwards only: a level of contention may be 1 already.
-        once, twice = (
-            phase.times(machine, {**at, f"{name}*": factor * np.exp(-step)}).time
-            for step in (STEP, 2.0 * STEP)
-        )
+        once = phase.times(machine, {**at, f"{name}*": factor * np.exp(-STEP)}).time
+        if np.all(once == time):
+            continue
+        twice = phase.times(machine, {**at, f"{name}*": factor * np.exp(-2.0 * STEP)}).time
         slopes[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
     return time, slopes

@@ -39,7 +39,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
-from scipy.interpolate import CubicSpline  # type: ignore[import-untyped]
 
 from parcast.aliases import Array
 from parcast.queueing.arguments import at_least
@@ -108,6 +107,8 @@ def largest_sum_excess(jobs: Array, cycles: Array, cv: Array) -> Excess:
     few = _few_of(jobs, cycles, cv)
     if few is None:
         return _each_excess(jobs, cycles, cv)
+    from scipy.interpolate import CubicSpline  # type: ignore[import-untyped]  # no types
+
     by_number = CubicSpline(
         np.log(few), _each_excess(few, cycles[:, : few.size], cv[: few.size]), axis=-1
     )

@@ -363,6 +363,8 @@ class ArrayIO(IoLaw):
     def _requests(self, at: Point) -> tuple[list[_Request], Any, tuple[int, ...]]:
         """Requests at the different points of a grid, the place of each point's, and its shape."""
         given = {key: np.asarray(at[key], dtype=np.float64) for key in self._uses if key in at}
+        # A factor of 1 is none, and the request is one that is known without it.
+        given = {key: x for key, x in given.items() if key[-1] != "*" or (x != 1.0).any()}
         shape = np.broadcast_shapes(*(values.shape for values in given.values()))
         columns = [np.broadcast_to(values, shape).ravel() for values in given.values()]
         points, place = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)

@@ -155,8 +155,6 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    from parcast.deciding.explain.profiles.reading import kind_of_profile
-
     asked = ExplainAsked(**options)
     what, machines = in_places(ctx, files, (WHAT, SOME_MACHINE))
     programs = [x for x in what if kind_of(x) == "program" or x.lower().endswith(".toml")]
@@ -167,7 +165,7 @@ def command(
             "Leave it out.",
             ctx,
         )
-    is_profile = any(map(kind_of_profile, what))
+    is_profile = not is_program and _are_profiles(what)
     asked.check(ctx, what[0], is_program=is_program, is_profile=is_profile)
     outputs.check(files)
     if not is_program:
@@ -184,6 +182,13 @@ def command(
         raise click.UsageError("-p must be given with PROGRAM. Write for example -p 64.", ctx)
     outputs.give(_of_descriptions(what[0], machines[0], asked, asked.p), show_all=show_all)
     return ANSWERED
+
+
+def _are_profiles(files: Sequence[str]) -> bool:
+    """Whether any of some files is a profile."""
+    from parcast.deciding.explain.profiles.reading import kind_of_profile
+
+    return any(map(kind_of_profile, files))
 
 
 def _of_profiles(files: Sequence[str], asked: ExplainAsked) -> "ProfilesExplained":

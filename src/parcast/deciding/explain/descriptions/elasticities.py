@@ -51,7 +51,7 @@ def elasticities(
 def varies(program: Program, machine: Machine, at: Mapping[str, Array], name: str) -> bool:
     """Whether the law has a time for a little less of an amount: of whole numbers it has none."""
     try:
-        point = {**with_servers(machine, at), f"{name}*": np.asarray(1.0 - STEP)}
+        point = {**with_servers(machine, at), f"{name}*": np.exp(-STEP)}
         program.times(machine, point)
     except ParameterError:
         return False
