@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -35,6 +36,7 @@ from parcast.timings.tables.titles import title_of
 ROWS_AT_A_TIME = 65536  # made into Python's numbers when writing
 MEASURED: Final = "# parcast: times are of "  # and what they are, where they are no wall times
 VERBATIM: Final = "# parcast: all other columns are parameters"  # where titles say more
+OF_NODES: Final = "# parcast: p counts nodes"
 HOPELESS: Final = 10_000  # faults after which no more rows are looked at
 
 Source = str | os.PathLike[str] | TextIO | BinaryIO
@@ -161,6 +163,9 @@ def _begun(
     is_verbatim = any(text.strip() == VERBATIM for _, text in lines)
     header = read_header(found, faults, options, is_whole=is_whole, is_verbatim=is_verbatim)
     header.measure = _measure_written(lines) or header.measure
+    if any(text.strip() == OF_NODES for _, text in lines):
+        header.measure = replace(header.measure, counts_nodes=True)
+        header.said.append("p counts nodes")
     table = ColumnsRead(header, found.layout, faults)
     skipped = line
     if header.has_unit_row:
@@ -270,6 +275,8 @@ def measurements_pieces(measurements: Measurements) -> Iterator[str]:
     """
     if not measurements.measure.is_time:
         yield f"{MEASURED}{json.dumps(measurements.measure.to_document())}\n"
+    if measurements.measure.counts_nodes:
+        yield f"{OF_NODES}\n"
     if not all(is_only_a_name(title_of(axis)) for axis in measurements.axes):
         yield f"{VERBATIM}\n"
     yield from row_pieces(_written_rows(measurements))

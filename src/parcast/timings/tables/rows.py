@@ -308,8 +308,9 @@ class ColumnsRead:
             columns, failed = runs_of_ranks(columns, self._faults)
             self._failed.update(failed)
         titles = [title_of(x.title) for x in self._read.values() if x.name == "p"]
-        of_nodes = [x.kind_of_p for x in titles] == ["node"]
-        measure = replace(self._header.measure, counts_nodes=of_nodes)
+        measure = self._header.measure
+        if [x.kind_of_p for x in titles] == ["node"]:
+            measure = replace(measure, counts_nodes=True)
         cut_off = None
         if self._cut_off:
             kept = {x: np.concatenate([y[x] for y in self._cut_off]) for x in self._cut_off[0]}
