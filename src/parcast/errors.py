@@ -279,6 +279,10 @@ class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
         return {"path": self.path, "problems": problems, "unlisted": self.unlisted}
 
 
+class NoRunEnded(FileProblems):
+    """All runs of a table failed or were stopped."""
+
+
 def _listing(problems: Sequence[Problem], unlisted: int) -> Iterator[Text]:
     """Lay the faults out in aligned columns, as an editor's user can follow them."""
     places = [f"line {x.line}" if x.line is not None else "file" for x in problems]

@@ -209,7 +209,7 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
             return read_measurements(given)
         except FileProblems as refusal:
             problems = [replace(x, hint=_for_reading(x.hint)) for x in refusal.problems]
-            raise FileProblems(refusal.path, problems, unlisted=refusal.unlisted) from None
+            raise type(refusal)(refusal.path, problems, unlisted=refusal.unlisted) from None
     imported = import_timings(given)
     warn_reader(name_of(given), imported.notes)
     return imported.measurements

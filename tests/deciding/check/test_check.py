@@ -12,6 +12,7 @@ from parcast.deciding.compare.noise import together
 from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
+from parcast.timings.tables.files import write_measurements
 from tests.conftest import ROOT
 
 BASE, NEW, AGAIN = (
@@ -307,3 +308,26 @@ def test_a_history_keeps_call_paths_apart_and_overwrites_no_other_file(tmp_path)
             add_line(str(tmp_path / name), new, commit="x")
     assert other.read_text(encoding="utf-8") == "mine: 1\n"
     assert not (tmp_path / "bench.csv").exists()
+
+
+def test_results_stand_for_their_runs():
+    base, new = runs(2), runs(1, slower={8: 1.3})
+    told = parcast.check(new, against=base)
+    again = parcast.check(parcast.forecast(new, 32), against=[parcast.forecast(base, 32)])
+    assert again.verdict == told.verdict
+    program = parcast.Program(phase=[{"law": "spmd", "compute": {"parallel": "9 s"}}])
+    predicted = parcast.predict(program, parcast.Machine(), p=[1, 2])
+    with pytest.raises(ParameterError, match="against must be runs, or results with theirs"):
+        parcast.check(new, against=predicted)
+
+
+def test_a_confirming_table_without_a_run_that_ended_is_named_and_left_out(tmp_path):
+    write_measurements(runs(2), tmp_path / "base.csv")
+    write_measurements(runs(1), tmp_path / "new.csv")
+    (tmp_path / "cut.csv").write_text("p,time_s,status\n16,60,timeout\n")
+    base, new, cut = (str(tmp_path / f"{x}.csv") for x in ("base", "new", "cut"))
+    with pytest.warns(ImportNote, match=r"new: .*cut\.csv is left out: none of its runs ended"):
+        told = parcast.check([new, cut], against=base)
+    assert told.answer == parcast.check(new, against=base).answer
+    with pytest.raises(FileProblems, match="must have a run that ended, got 1 that failed or"):
+        parcast.check([cut], against=base)

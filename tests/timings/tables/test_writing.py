@@ -57,12 +57,14 @@ def test_what_was_written_is_read_back_equal(tmp_path_factory, table):
 
 def test_that_p_counts_nodes_is_read_back(tmp_path):
     (tmp_path / "nodes.csv").write_text("nodes,time_s\n1,8\n2,5\n")
-    runs = read_measurements(tmp_path / "nodes.csv")
+    with pytest.warns(ImportNote, match="p is nodes"):
+        runs = read_measurements(tmp_path / "nodes.csv")
     write_measurements(runs.select(p=[1, 2]), tmp_path / "p.csv")
     assert (tmp_path / "p.csv").read_text().splitlines()[:2] == [
         "# parcast: p counts nodes",
         "p,time_s",
     ]
-    again = read_measurements(tmp_path / "p.csv")
+    with pytest.warns(ImportNote, match="p counts nodes"):
+        again = read_measurements(tmp_path / "p.csv")
     assert again.measure.counts_nodes
     assert again.p.tolist() == [1, 2]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.check.gate import Gate, GateRule, decide, first_sessions, look, visible
 from parcast.deciding.check.result import NONE, REGRESSION, RegressionCheck, answer_of
-from parcast.deciding.compare.cells import Cells, as_sessions, cells_of, require_common
+from parcast.deciding.compare.cells import Cells, cells_of, require_common
 from parcast.deciding.compare.noise import BETWEEN, PRIOR, noise_of
 from parcast.deciding.compare.ratios import Ratios
+from parcast.deciding.compare.sides import as_sessions
 from parcast.deciding.compare.stopped import StoppedRuns, stopped_of, stopped_warnings
 from parcast.errors import ParameterError, as_whole
 from parcast.show.warning import Rank, RankedWarning
@@ -45,12 +46,12 @@ def check(
 
     Parameters
     ----------
-    new : Measurements, table or path, or a list of them, optional
+    new : Measurements, table, Forecast or path, or a list of them, optional
         Runs of the new version: the first run, and further runs that confirm it. Without any, the
         answer is the smallest slowdown that can be seen.
-    against : Measurements, table or path, or a list of them
-        Runs of the base. Several tables are several sessions, and show how times differ between
-        days; of one, that is taken to be 1 %.
+    against : Measurements, table, Forecast or path, or a list of them
+        Runs of the base; of a result those it was made from. Several tables are several sessions,
+        and show how times differ between days; of one, that is taken to be 1 %.
     level : float, default 0.01
         Share of unchanged programs of which anything is reported, above 0 and below 0.5. [1]
     confirm : int, default 3

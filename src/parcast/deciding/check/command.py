@@ -1,6 +1,7 @@
 """`parcast check`: whether a new version is slower than a base, for CI."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,14 +88,15 @@ def command(
     if commit is not None and history is None:
         raise click.UsageError("--commit is of a line of --history. Give that too.", ctx)
     outputs.check([*files, *against])
-    base, base_inputs = read_sessions(against, select, table, "--against")
-    new, inputs = read_sessions(files, select, table, "NEW")
+    base, base_inputs, base_out = read_sessions(against, select, table, "--against")
+    new, inputs, left_out = read_sessions(files, select, table, "NEW")
     from parcast.deciding.check.check import check
 
     with spelled_with(own_options(new="NEW"), click.UsageError):
         result = check(new or None, against=base, repetitions=repetitions, **rule)
     options = {**rule, "select": [f"{x}={y}" for x, y in select], **table.to_document()}
     result = with_inputs(result, new=inputs, against=base_inputs, options=options)
+    result = replace(result, warnings=(*base_out, *left_out, *result.warnings))
     outputs.give(result, show_all=show_all)
     if history is not None:
         from parcast.deciding.check.history import add_line
@@ -109,12 +111,13 @@ def read_sessions(
     select: Sequence[tuple[str, str]],
     table: "TableOptions",
     argument: str,
-) -> tuple[list["Measurements"], list[dict[str, Any]]]:
-    """Read tables, each a session, and say what they come from."""
+) -> tuple[list["Measurements"], list[dict[str, Any]], list[str]]:
+    """Read tables, each a session; say what they come from, and which are left out."""
     from parcast.cli.reading import read_file
+    from parcast.deciding.compare.sides import ended
 
-    read = [read_file(file, select, table, argument=argument) for file in files]
-    return [runs for runs, _ in read], [inputs for _, inputs in read]
+    read, left_out = ended(files, lambda file: read_file(file, select, table, argument=argument))
+    return [runs for runs, _ in read], [inputs for _, inputs in read], left_out
 
 
 def _status(result: "RegressionCheck") -> int:

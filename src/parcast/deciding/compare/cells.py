@@ -133,16 +133,6 @@ def require_common(cells: Cells, base: str, new: str) -> None:
     )
 
 
-def as_sessions(name: str, given: Any) -> list[Measurements]:
-    """Take a table or a list of tables; a list of paths is a list of tables."""
-    from parcast.importers.registry import as_measurements
-
-    several = isinstance(given, list | tuple)
-    if several and not given:
-        raise ParameterError(name, must="be a table or several", got="none", hint="Give runs.")
-    return [as_measurements(x) for x in (given if several else [given])]
-
-
 def _one_measure(tables: Sequence[Measurements]) -> Measure:
     """What all times are; refuse times beside rates."""
     first, *others = tables

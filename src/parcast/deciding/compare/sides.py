@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells, cells_of
 from parcast.deciding.compare.noise import noise_of
-from parcast.errors import ParameterError
+from parcast.errors import NoRunEnded, ParameterError
 from parcast.forecasting.own_runs.measured import NORMAL_90
 from parcast.importers.content import head_of
 from parcast.importers.own_result import recognises
@@ -25,6 +26,7 @@ from parcast.show.result import Result
 from parcast.timings.columns import LABELS
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import Measurements
+from parcast.timings.notes import warn_reader
 from parcast.units import shown
 
 ARRAYS: Final = ("log_time", "error", "free", "runs", "is_forecast")
@@ -204,3 +206,40 @@ def matched(base: VersionTimes, new: VersionTimes) -> tuple[VersionTimes, Versio
     ]
     cut = [{name: key[name] for name in kept} for key in pair[0].keys]
     return replace(pair[0], keys=cut), replace(pair[1], keys=cut), said
+
+
+def as_sessions(name: str, given: Any) -> list[Measurements]:
+    """Take a table or a list of tables, each or a result with its runs; so are paths of either."""
+    several = isinstance(given, list | tuple)
+    if several and not given:
+        raise ParameterError(name, must="be a table or several", got="none", hint="Give runs.")
+    kept, left_out = ended(given if several else [given], partial(_runs_of, name=name))
+    for text in left_out:
+        warn_reader(name, [text])
+    return kept
+
+
+def _runs_of(given: Any, name: str) -> Measurements:
+    """Runs of a table, or of a result that has them."""
+    runs = version_of(given, name).runs
+    if runs is None:
+        raise ParameterError(
+            name,
+            must="be runs, or results with theirs",
+            got=f"a {type(given).__name__} without runs",
+            hint="Give tables of runs, or forecasts.",
+        )
+    return runs
+
+
+def ended(given: Sequence[Any], read: Callable[[Any], Any]) -> tuple[list[Any], list[str]]:
+    """Read several tables; say which are left out, as none of their runs ended."""
+    kept, left_out = [], []
+    for i, one in enumerate(given):
+        try:
+            kept.append(read(one))
+        except NoRunEnded as refusal:
+            if not kept and i == len(given) - 1:
+                raise
+            left_out.append(f"{refusal.path} is left out: none of its runs ended.")
+    return kept, left_out

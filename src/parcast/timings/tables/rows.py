@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.advice import Command
-from parcast.errors import spelled
+from parcast.errors import NoRunEnded, Problem, spelled
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
@@ -288,10 +288,9 @@ class ColumnsRead:
                 f"must have a time among its metrics, got {metrics}. {advice}", field="metric"
             )
         if not self._rows and not self._faults:
-            self._faults.add(
-                f"must have a run that ended, got {self._failed.total()} that failed. "
-                "Add the times of other runs."
-            )
+            got = f"got {self._failed.total()} that failed or were stopped"
+            fault = f"must have a run that ended, {got}. Add the times of other runs."
+            raise NoRunEnded(self._faults.path, [Problem(message=fault)])
         if self._faults:
             self._faults.raise_all()
         columns = {name: np.concatenate(self._parts.pop(name)) for name in list(self._parts)}
@@ -308,9 +307,8 @@ class ColumnsRead:
             columns, failed = runs_of_ranks(columns, self._faults)
             self._failed.update(failed)
         titles = [title_of(x.title) for x in self._read.values() if x.name == "p"]
-        measure = self._header.measure
-        if [x.kind_of_p for x in titles] == ["node"]:
-            measure = replace(measure, counts_nodes=True)
+        is_noted, of_nodes = self._header.measure.counts_nodes, [x.kind_of_p for x in titles]
+        measure = replace(self._header.measure, counts_nodes=is_noted or of_nodes == ["node"])
         cut_off = None
         if self._cut_off:
             kept = {x: np.concatenate([y[x] for y in self._cut_off]) for x in self._cut_off[0]}
