@@ -124,7 +124,9 @@ def _facts(result: ResourcePlan) -> Iterator[Fact]:
         yield Fact("nearest", f"{near.size}: {said}", is_marked=True)
     yield from facts_of("reachable", result.reachable)
     one = "either " if len(result.needed) > 1 else ""
-    needed = [f"{one if i == 0 else ''}{x}" for i, x in enumerate(result.needed[:MOST_ROWS])]
+    several = len(result.weighed.table.machines) > 1
+    needed = [f"{x}{f' on {x.machine}' if several else ''}" for x in result.needed[:MOST_ROWS]]
+    needed[:1] = [f"{one}{x}" for x in needed[:1]]
     yield from facts_of("needed", needed)
     yield from facts_of("needed", result.needed_of_runs)
     yield from facts_of("charged", filter(None, [result.in_charge]))

@@ -94,7 +94,8 @@ def _draw_panel(
     if known.any():
         ax.plot([], [], label="filled: measured", **grey)
     if not known.all():
-        ax.plot([], [], label=f"hollow: {'predicted' if match.program else 'forecast'}", **grey)
+        label = f"hollow: {'predicted' if match.program else 'forecast'}"
+        ax.plot([], [], label=label, mfc="white", **grey)
     canvas.plain_axes(ax)
 
 
