@@ -179,7 +179,7 @@ def test_losses_of_parallel_efficiency_are_apart_and_add_up_to_what_it_lacks(run
     assert "parallel efficiency lacks 30.0 %, of which regions lose 30.0 %" in str(told)
     ends = [str(told).index(x) for x in ("messages  ", "imbalance  ", "more computation  ")]
     assert ends == sorted(ends)
-    above, below = told.plot().axes
+    above, below = told.plot()
     bars = {x.get_label(): [y.get_width() for y in x] for x in below.containers}
     assert bars == {
         "lowers parallel efficiency": [pytest.approx(30)],
