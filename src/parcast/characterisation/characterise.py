@@ -13,7 +13,14 @@ from typing import Final, cast
 
 import numpy as np
 
-from parcast.characterisation.loops import CLOCKS, DescribedLoop, complex_loop, simple_loop
+from parcast.characterisation.loops import (
+    CLOCKS,
+    DescribedLoop,
+    complex_loop,
+    is_counted,
+    simple_loop,
+    work_of,
+)
 from parcast.characterisation.notes import notes_of
 from parcast.characterisation.result import Characterisation
 from parcast.characterisation.rows import Called, Rows, keys_of_called, keys_of_loop, program_text
@@ -160,6 +167,8 @@ def _parts(
             if region.kind == "complex":
                 loops, conditions[region.name] = complex_loop(region, clock)
                 parts += [(loop, region) for loop in loops]
+            elif not is_counted(region, clock):
+                parts += [(loop, region) for loop in work_of(region, clock)]
             elif region.kind in LOOP_KINDS:
                 parts.append((simple_loop(region, clock), region))
             else:

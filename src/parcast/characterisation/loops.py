@@ -18,7 +18,7 @@ from parcast.aliases import Array
 from parcast.characterisation.runs import RegionRuns
 from parcast.descriptions.amount import WIDEST
 from parcast.errors import FitFailed
-from parcast.laws.count_formulas import CountFormula, count_formula
+from parcast.laws.count_formulas import CountFormula, count_formula, work_formulas
 from parcast.laws.counters import unit_times
 from parcast.show.warning import RankedWarning
 from parcast.timings.profile import RegionTotal
@@ -26,6 +26,7 @@ from parcast.timings.profile import RegionTotal
 UNEVEN: Final = 0.01  # share by which the most may exceed an even share unnoticed [D]
 OF_MEDIAN: Final = np.pi / 2  # its variance over that of the mean, normal law
 LEAST_SPREAD: Final = 0.001  # that is written [1]
+SHARES: Final = 1e6  # into which work without iterations is divided [1] [D]
 MOST_SMALL: Final = 200  # small regions of a complex loop
 CLOCKS: Final = ("processor", "wall")
 
@@ -79,6 +80,48 @@ def simple_loop(region: RegionRuns, clock: str) -> DescribedLoop:
         time=time,
         warnings=tuple(warnings),
     )
+
+
+def is_counted(region: RegionRuns, clock: str) -> bool:
+    """Whether iterations of a region were counted, as far as it took time."""
+    took_time = region.most(clock).any()
+    return region.kind != "compute" or not took_time or bool(region.most("iterations").any())
+
+
+def work_of(region: RegionRuns, clock: str) -> list[DescribedLoop]:
+    """Loops for work whose iterations nobody counted: what is shared, and what all repeat."""
+    time = region.most(clock)
+    ran = time > 0
+    p, n = region.p[ran], None if region.n is None else region.n[ran]
+    shared, repeated = work_formulas(time[ran], p, n)
+    sizes = _sizes(region)
+    parts = {
+        "loop": np.zeros_like(time) if shared is None else shared(region.p, sizes) / region.p,
+        "replicated": np.zeros_like(time) if repeated is None else repeated(region.p, sizes),
+    }
+    model = sum(parts.values())
+    spread = _of_spreads((time / model)[ran], figures=1 + (None not in (shared, repeated)))
+    once = count_formula([1.0], [1.0])
+    loops = []
+    for kind, formula, shares in (("loop", shared, SHARES), ("replicated", repeated, 1.0)):
+        if formula is not None:
+            is_second = kind == "replicated" and shared is not None
+            loops.append(
+                DescribedLoop(
+                    name=f"{region.name} on every rank" if is_second else region.name,
+                    kind=kind,
+                    calls=once,
+                    iterations=count_formula([shares], [1.0]),
+                    iteration=formula.scaled(1.0 / shares),
+                    spread=spread,
+                    unit_time=time
+                    * parts[kind]
+                    / model
+                    / (shares / region.p if shares > 1 else 1),
+                    time=time * parts[kind] / model,
+                )
+            )
+    return loops
 
 
 def complex_loop(region: RegionRuns, clock: str) -> tuple[list[DescribedLoop], float]:

@@ -50,12 +50,13 @@ class Rows:
         time, mean = region.most(clock), region.mean(clock)
         imbalance = np.divide(time, mean, out=np.ones_like(time), where=mean > 0)
         is_small = region.kind == "complex"
+        own = part.time if isinstance(part, DescribedLoop) else time
         common: dict[str, Any] = {
             "name": part.name,
             "kind": part.kind,
             "share": self._share(part, region),
             "calls": part.calls.text,
-            "residual": None if is_small else self._residual(region, described, time),
+            "residual": None if is_small else self._residual(region, described, own),
             "imbalance": float(imbalance.max()),
         }
         if isinstance(part, DescribedLoop):

@@ -36,6 +36,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "calibrate": "parcast.calibration.command:command",
         "run": "parcast.kernels.command:command",
         "validate": "parcast.kernels.trials.command:command",
+        "record": "parcast.characterisation.recording.command:command",
         "characterise": "parcast.characterisation.command:command",
     },
     "Tools": {

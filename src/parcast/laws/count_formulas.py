@@ -23,7 +23,7 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
@@ -104,6 +104,67 @@ def count_formula(
             return exact
     times, more = (NOISY, SLIGHT) if smooth else (NEARLY, 0.0)
     return _nearest(forms, counted, at_p, at_n, enough=lambda least: least * times + more)
+
+
+def work_formulas(
+    time: ArrayLike, p: ArrayLike, n: ArrayLike | None = None
+) -> tuple[CountFormula | None, CountFormula | None]:
+    """Formulas of work whose iterations are not known, from its time on a rank, all (runs,) [s].
+
+    The first is the time of all shared work together, the second that of what every rank repeats::
+
+        time = shared(n) / p + repeated(n)                                                 [D]
+
+    Either is None where the times do not ask for it. The simplest is taken as for a `smooth`
+    formula; at one count nothing tells them apart, and all work counts as shared.
+    """
+    measured, at_p, at_n = _checked(time, p, n)
+    sizes = [ONE, *(_sizes(smooth=True) if len(np.unique(at_n)) > 1 else ())]
+    has_p = len(np.unique(at_p)) > 1
+    points, of_run = np.unique(np.stack([at_p, at_n], axis=1), axis=0, return_inverse=True)
+    pairs: list[tuple[TermForm | None, TermForm | None]] = [(x, None) for x in sizes]
+    if has_p and len(points) >= FEWEST_TO_CHOOSE:
+        pairs += [(None, x) for x in sizes]
+    if has_p and len(points) > FEWEST_TO_CHOOSE:
+        pairs += [(x, y) for x in sizes for y in sizes]
+    tried = []
+    for pair in sorted(pairs, key=lambda pair: sum(1.0 + x.cost for x in pair if x)):
+        columns = [
+            form.shape(at_p, at_n) / (at_p if is_shared else 1.0)
+            for form, is_shared in zip(pair, (True, False), strict=True)
+            if form
+        ]
+        matrix = np.stack(columns, axis=1) / measured[:, None]
+        tried.append((pair, matrix, _left_out_of_sums(matrix, of_run.ravel())))
+    least = min(error for *_, error in tried)
+    limit = NOISY * least + SLIGHT
+    pair, matrix = next((pair, matrix) for pair, matrix, error in tried if error <= limit)
+    factors = iter(_solved(matrix).tolist())
+    shared, repeated = (next(factors) if form else 0.0 for form in pair)
+    return tuple(
+        _formula([(c, form)], c * form.shape(at_p, at_n), at_p, at_n) if form and c > 0 else None
+        for c, form in ((shared, pair[0]), (repeated, pair[1]))
+    )  # type: ignore[return-value]  # of two
+
+
+def _solved(matrix: Array) -> Array:
+    """Coefficients of at least 0 that make rows 1."""
+    from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
+
+    size = np.maximum(np.abs(matrix).max(axis=0), 1e-300)
+    return np.asarray(nnls(matrix / size, np.ones(len(matrix)))[0] / size)
+
+
+def _left_out_of_sums(matrix: Array, of_run: NDArray[np.intp]) -> float:
+    """Root mean square of log errors of the runs at each pair of p and n, from the others [1]."""
+    places = np.unique(of_run)
+    if len(places) < FEWEST_TO_CHOOSE:
+        return float(np.std(np.log(np.maximum(matrix @ _solved(matrix), 1e-3))))
+    errors = [
+        np.log(np.maximum(matrix[of_run == i] @ _solved(matrix[of_run != i]), 1e-3))
+        for i in places
+    ]
+    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
 
 
 def _checked(value: ArrayLike, p: ArrayLike, n: ArrayLike | None) -> tuple[Array, Array, Array]:
