@@ -46,6 +46,7 @@ EXCEPTIONS = {
     "pipeline/sheet.py": "an answer that is shortened, as in cli/screen.py",
     "testbed/testbed.py": "the arguments of unshare, which it starts",
     "cli/batch_script.py": "directives of batch scripts, which tests of measurement submit",
+    "characterisation/recording/command.py": "options of mpirun, which the user starts",
     "calibration/command.py": "a batch script, whose lines the tests of calibration run",
     "pipeline/options.py": "a batch script, whose lines the tests of pipelines run",
     "calibration/benchmarks/ior.py": "options of IOR",

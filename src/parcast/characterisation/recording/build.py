@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from parcast.advice import ours
-from parcast.errors import RunFailed
+from parcast.errors import Argument, RunFailed
 from parcast.mpi.find import INSTALL
 from parcast.version import __version__
 
@@ -30,7 +30,7 @@ def compiler_of_mpi(named: str | None = None) -> str:
     if found is None:
         raise RunFailed(
             f"There is no {named or 'mpicc'}, which builds the recorder. Load the MPI of the "
-            f"program, or name its compiler with --mpicc. {INSTALL}"
+            f"program, or name its compiler: {Argument('mpicc')}. {INSTALL}"
         )
     return os.path.realpath(found) if named is None else os.path.abspath(found)
 
