@@ -391,6 +391,28 @@ def test_a_table_without_p_is_forecast_along_another_column(parcast, file, tmp_p
     as_one = document(parcast("forecast", same, "-p", "1", "-n", "32000", "--json"))
     assert found["rows"] == as_one["rows"]
     assert found["inputs"]["options"]["along"] == "n"
+    refused = parcast("forecast", same, "--along", "n")
+    assert "without p. Leave out the column, or --along." in refused.err
+
+
+def test_several_tables_without_p_are_forecast_along_their_column_or_names(parcast, tmp_path):
+    one, two = OF_SIZES.splitlines()[1:3], OF_SIZES.splitlines()[3:]
+    for name, rows in (("one", one), ("two", two)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["n,time_s", *rows]))
+    whole = tmp_path / "all.csv"
+    whole.write_text(OF_SIZES)
+    asked = ("--along", "n", "--json")
+    rows = document(parcast("forecast", whole, *asked))["rows"]
+    parts = (tmp_path / "one.csv", tmp_path / "two.csv")
+    assert document(parcast("forecast", *parts, *asked))["rows"] == rows
+    paths = []
+    for row in (*one, *two):
+        n, time = row.split(",")
+        paths.append(tmp_path / f"size_{n}.csv")
+        paths[-1].write_text(f"time_s\n{time}\n")
+    said = parcast("forecast", *paths, *asked)
+    assert document(said)["rows"] == rows
+    assert "n is taken from the names of the files: 1000 of size_1000.csv" in said.err
 
 
 @pytest.mark.parametrize(
@@ -399,7 +421,11 @@ def test_a_table_without_p_is_forecast_along_another_column(parcast, file, tmp_p
         (OF_SIZES, ["--along", "m"], (2, "--along must be a column of numbers besides the time")),
         (OF_SIZES, ["--along", "n", "-p", "4"], (2, "--along cannot be combined with -p")),
         (OF_SIZES, ["--along", "n", "--knee"], (2, "--along cannot be combined with --knee")),
-        ("p,n,time_s\n1,2,3\n1,4,5\n", ["--along", "n"], (3, "must not be a column, as p = 1")),
+        (
+            "p,n,time_s\n1,2,3\n1,4,5\n",
+            ["--along", "n"],
+            (3, "must not be a column of a table that is read without p. Leave out"),
+        ),
         ("n,time_s\n1,2\n", ["--along", "n"], (4, "n = 2 cannot be forecast")),
         ("n,time_s\n-2,2\n-1,2\n0,3\n", ["--along", "n"], (2, "Add --at n=VALUES")),
     ],

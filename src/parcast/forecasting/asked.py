@@ -58,7 +58,7 @@ class ForecastAsked:
     @property
     def read_as(self) -> "TableOptions":
         """How FILE is read; of a table without p all rows are of one processor."""
-        return self.table if self.along is None else replace(self.table, p=1)
+        return self.table if self.along is None else replace(self.table, p=1, along=self.along)
 
     @property
     def axes_given_by(self) -> str:

@@ -196,9 +196,9 @@ class Patterns:
     count: re.Pattern[str] | None = None
 
     def counts_of_files(
-        self, names: Sequence[str], faults: Faults
+        self, names: Sequence[str], faults: Faults, axis: str = "p"
     ) -> tuple[list[int] | None, list[str]]:
-        """Give the processors of files by their names, and a note; None where they have none."""
+        """Give p, or another axis, of files by their names, and a note; None without any."""
         if self.count is None:
             counts = counts_of_files(names)
         else:
@@ -214,7 +214,8 @@ class Patterns:
             return None, []
         pairs = zip(counts, short_names(names), strict=True)
         told = [f"{p} of {shown(name)}" for p, name in pairs]
-        return counts, [f"p is taken from the names of the files: {listed(told, MOST_NAMED)}."]
+        said = f"{axis} is taken from the names of the files: {listed(told, MOST_NAMED)}."
+        return counts, [said]
 
 
 def count_of(match: re.Match[str], faults: Faults, line: int | None = None) -> int:

@@ -27,10 +27,10 @@ def read(runs: Runs, metric: str | None) -> Imported:
     columns = {new: old for old, new in runs.rename.items()}
     options = replace(runs.table, columns=columns | ({"time_s": metric} if metric else {}))
     paths = [path for path, _ in runs.files()]
-    counts: list[int | None] = [None] * len(paths)
+    counts: list[int | None] = [options.p] * len(paths)
     notes: list[str] = []
     without = [i for i, path in enumerate(paths) if not tells_processors(beginning(path), options)]
-    if without:
+    if without and options.p is None:
         in_names, notes = runs.patterns.counts_of_files(runs.names, runs.faults)
         if in_names is not None:
             counts = [in_names[i] if i in without else None for i in range(len(paths))]
@@ -38,6 +38,11 @@ def read(runs: Runs, metric: str | None) -> Imported:
     tables = [table for table, _ in found]
     notes += dict.fromkeys(note for _, of_one in found for note in of_one)
     joined = _joined(tables, runs)
+    if options.along and not any(options.along in table.axes for table in tables):
+        in_names, said = runs.patterns.counts_of_files(runs.names, runs.faults, options.along)
+        if in_names is not None:
+            joined[options.along] = np.repeat(in_names, [len(table) for table in tables])
+            notes += said
     return Imported(measurements=measurements_of(joined, tables[0].measure), notes=tuple(notes))
 
 

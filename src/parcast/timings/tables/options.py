@@ -24,6 +24,7 @@ class TableOptions:
     separator: str = ""
     decimal: str = ""
     p: int | None = None  # processors of all rows, where no column has them [1]
+    along: str = ""  # with it, the axis that is asked for: names of files may tell it
 
     def __post_init__(self) -> None:
         """Refuse what excludes each other."""

@@ -8,7 +8,7 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import replace
 
-from parcast.errors import ParameterError, Text
+from parcast.errors import Argument, ParameterError, Text
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     LABELS,
@@ -76,10 +76,10 @@ def read_header(
         note_missing_p(header)
     if options.p and "p" in titles:
         faults.add(
-            f"must not be a column, as p = {options.p} holds for all rows. Leave out what "
-            "gives it, or the column.",
+            "must not be a column of a table that is read without p.",
             line=header.line,
             field="p",
+            hint=("Leave out the column, or ", Argument("along"), ".") if options.along else "",
         )
     return header
 
