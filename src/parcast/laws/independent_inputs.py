@@ -9,7 +9,9 @@ slice are gathered after it. Use it if a loop is distributed and only its result
 efficiency, 1/(1 + x), depends neither on n nor on the slices. The source prints 87 % where
 1/(1 + x) gives 88.6 %; 87 % is the value of 1 - x, its first order. A master sends each of the
 others its part and gets it back, in 2*(P - 1) messages per slice [D]; if each has a startup t0,
-time is least at sqrt(n*alpha/(2*W*t0)) processors [D].
+time is least at sqrt(n*alpha/(2*W*t0)) processors [D]. An image that is dealt out line by line
+takes whole lines, and two messages for each of them: ceil(n/(line*P)) lines of the processor with
+most, and 2*n/line messages [D].
 
 References
 ----------
@@ -17,7 +19,7 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -26,6 +28,8 @@ from parcast.descriptions.description import parameter
 from parcast.descriptions.program import LAW_KEY
 from parcast.errors import require
 from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, dealt_out, positive, share
+
+ROUNDING: Final = 1e-9  # of a number of lines
 
 
 class FractalPhase(SteadyStatePhase):
@@ -42,21 +46,31 @@ class FractalPhase(SteadyStatePhase):
     law: Literal["fractal"] = LAW_KEY
     alpha: Count = parameter("32000", "Steps per input.")
     beta: Size = parameter("8 B", "Bytes sent per input.")
+    line: Count | None = parameter(
+        None, "Inputs dealt out at a time, such as a line of an image; by default n/p."
+    )
 
     @staticmethod
-    def law_counts(n: Array, p: Array, *, alpha: Array, beta: Array) -> Counts:
+    def law_counts(
+        n: Array, p: Array, *, alpha: Array, beta: Array, line: Array | None = None
+    ) -> Counts:
         """Count what n inputs take."""
-        return _slices(n, p, alpha, beta, 1.0)
+        if line is None:
+            return _slices(n, p, alpha, beta, 1.0)
+        piece = np.minimum(positive("line", line), n)
+        most = piece * np.ceil(n / (piece * p) - ROUNDING)
+        steps = alpha * np.where(p > 1, np.minimum(most, n), n)
+        return dealt_out(p, steps, sent=n * beta, messages=2.0 * n / piece)
 
-    def grain(self, n: float, p: float, *, line: float | None = None) -> tuple[float, float]:
+    def grain(self, n: float, p: float) -> tuple[float, float]:
         """Between a line of the image, sqrt(n) pixels unless it is given, and a processor's part.
 
-        >>> FractalPhase(law="fractal").grain(240_000, 8, line=400)
+        >>> FractalPhase(law="fractal", line=400).grain(240_000, 8)
         (400.0, 30000.0)
         """
         each = share(n, p)
-        pixels = float(np.sqrt(n) if line is None else positive("line", line))
-        return min(pixels, each), max(pixels, each)
+        line = np.sqrt(n) if self.line is None else positive("line", self.line({"n": n, "p": p}))
+        return min(float(line), each), max(float(line), each)
 
 
 class MonteCarloPhase(SteadyStatePhase):
