@@ -4,6 +4,7 @@ import json
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from parcast.errors import FileProblems
@@ -186,3 +187,32 @@ def test_a_table_without_bars_is_refused_with_how_to_print_it(file):
     with pytest.raises(FileProblems, match="got columns that are aligned with blanks") as caught:
         import_timings([path], "slurm")
     assert str(caught.value).endswith(f"Print it again: {ASK}")
+
+
+def test_memory_of_a_job_without_srun_is_that_of_its_script(file):
+    header = "JobID|JobName|AllocCPUS|NTasks|Elapsed|State|MaxRSS|AveRSS\n"
+    rows = """1|a|1||00:10:00|COMPLETED||
+1.batch|batch|1|1|00:10:00|COMPLETED|300M|300M
+1.extern|extern|1|1|00:10:00|COMPLETED|900M|900M
+2|a|48||00:05:00|COMPLETED||
+2.batch|batch|48|1|00:05:00|COMPLETED|2G|2G
+3|a|96||00:03:00|COMPLETED||
+3.batch|batch|48|1|00:03:00|COMPLETED|2G|2G
+3.0|orted|48|3|00:03:00|COMPLETED|1.5G|1G
+4|a|8||00:20:00|COMPLETED||
+4.batch|batch|8|1|00:20:00|COMPLETED|5M|5M
+4.0|a|8|8|00:20:00|COMPLETED|200M|100M
+"""
+    told = read([file(header + rows)])
+    memory = told.measurements.memory
+    one, total = memory["memory_B"] / 2**20, memory["memory_total_B"] / 2**20
+    np.testing.assert_array_equal(one, [300, np.nan, np.nan, 200])
+    assert total.tolist() == [300, 2048, 2048 + 3 * 1024, 800]
+    assert told.notes[-1] == (
+        "Memory of 3 of 4 jobs is that of all processes of the job script, without srun."
+    )
+    peak = {"max": [{"type": "mem", "count": 7}], "average": [{"type": "mem", "count": 7}]}
+    batch = {"step": {"id": {"step_id": "batch"}, "name": "batch"}, "tasks": {"count": 1}}
+    runs = read([file(account([batch | {"tres": {"requested": peak}}]))]).measurements
+    assert runs.memory["memory_total_B"].tolist() == [7]
+    assert [*runs.memory] == ["memory_total_B"]

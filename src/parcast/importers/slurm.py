@@ -5,7 +5,9 @@ program failed while the script went on. Its wall time is what elapsed from its 
 in whole seconds, whatever it did besides computing. Components of a heterogeneous job are one run.
 
 `MaxRSS` and `AveRSS` are memory of the tasks of a step. They are read of the steps that `srun`
-started: where `mpirun` starts the ranks, a task of Slurm is all ranks of a node.
+started. In a job without them the script runs the program, or `mpirun` starts its ranks, and a
+task of Slurm is all processes of a node: the steps `batch` and those of `mpirun` give the memory
+of all together, and of one process only where one processor was allocated.
 
 The table is a header, then jobs and their steps, with bars between. The JSON is read in the
 schemas from Slurm 21.08 on: newer ones wrap numbers ({"set": true, "number": 5}) and list the
@@ -33,7 +35,8 @@ from parcast.units import shown
 
 COLUMNS: Final = "JobID,JobName,AllocCPUS,NTasks,Elapsed,State,MaxRSS,AveRSS"  # all that is read
 ASK: Final = Command(("sacct", "-P", "-o", COLUMNS))
-PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
+OF_SCRIPT: Final = frozenset({"batch", "interactive"})  # steps in which a job itself runs
+PARTS: Final = OF_SCRIPT | {"extern"}  # steps that Slurm adds to a job
 HELPERS: Final = frozenset(  # steps in which mpirun and mpiexec start ranks on other nodes
     {"orted", "prted", "hydra_bstrap_proxy", "hydra_pmi_proxy", "pmi_proxy"}
 )
@@ -62,6 +65,7 @@ class SlurmJob:
     failed: str = ""  # state of its largest step, where it was not COMPLETED but the job was
     memory: float | None = None  # most of one task of its largest steps [B]
     memory_total: float | None = None  # of all tasks of one of them [B]
+    is_of_script: bool = False  # whether the memory is that of the script and what it started
 
     @property
     def is_run(self) -> bool:
@@ -77,6 +81,7 @@ class Steps:
     failed: str = ""  # "" where one of the largest did not fail
     memory: float | None = None  # most of one task [B]
     memory_total: float | None = None  # of all tasks [B]
+    beside: float = 0.0  # of all tasks of the steps that `srun` did not start [B]
 
     def add(
         self, tasks: int, state: str, memory: float | None = None, average: float | None = None
@@ -91,6 +96,25 @@ class Steps:
             self.failed = self.failed and failed
             self.memory = most(self.memory, memory)
             self.memory_total = most(self.memory_total, total)
+
+    def add_beside(self, tasks: int, memory: float | None, average: float | None) -> None:
+        """Take in a step of the script, or of ranks that `mpirun` started elsewhere."""
+        self.beside += average * tasks if average and tasks else memory or 0.0
+
+    def of(self, job: SlurmJob) -> SlurmJob:
+        """Say of a job what they tell."""
+        memory, total = self.memory, self.memory_total
+        if not self.tasks:
+            total = self.beside or None
+            memory = total if job.processors == 1 else None
+        return replace(
+            job,
+            tasks=self.tasks or None,
+            failed=self.failed if job.state == "COMPLETED" else "",
+            memory=memory,
+            memory_total=total,
+            is_of_script=not self.tasks and total is not None,
+        )
 
 
 def most(*known: float | None) -> float | None:
@@ -253,6 +277,10 @@ def _notes(timed: Sequence[SlurmJob], others: int, failed: int) -> list[str]:
             f"p is the number of tasks for {by_tasks} of {len(timed)} jobs, and the number of "
             "allocated processors for the others, whose number of tasks is not given."
         )
+    by_script = sum(job.is_of_script for job in timed)
+    if by_script:
+        of = "" if by_script == len(timed) else f" of {by_script} of {len(timed)} jobs"
+        notes.append(f"Memory{of} is that of all processes of the job script, without srun.")
     return notes
 
 
@@ -295,19 +323,16 @@ def _job(job: dict[str, Any], i: int, faults: Faults) -> SlurmJob:
             f"must be a time above 0, got {elapsed}. Leave the job out.",
             field=f"jobs[{i}].time.elapsed",
         )
-    steps, state = _steps(job), _state(job.get("state"))
-    return SlurmJob(
+    told = SlurmJob(
         name=str(job.get("name") or ""),
         cluster=str(job.get("cluster") or ""),
-        state=state,
+        state=_state(job.get("state")),
         elapsed=elapsed,
-        tasks=steps.tasks or None,
-        failed=steps.failed if state == "COMPLETED" else "",
-        memory=steps.memory,
-        memory_total=steps.memory_total,
+        tasks=None,
         processors=_allocated(job) or _count(_inside(job, "required", "CPUs")),
         field=f"jobs[{i}]",
     )
+    return _steps(job).of(told)
 
 
 def _state(state: Any) -> str:
@@ -324,14 +349,18 @@ def _steps(job: dict[str, Any]) -> Steps:
     for step in listed if isinstance(listed, list) else []:
         number, name = _inside(step, "step", "id"), str(_inside(step, "step", "name"))
         number = number.get("step_id") if isinstance(number, dict) else number
-        if str(number).rpartition(".")[2] not in PARTS and name not in PARTS | HELPERS:
+        kind = str(number).rpartition(".")[2]
+        kind = kind if kind in PARTS else name
+        tasks = _count(_inside(step, "tasks", "count")) or 0
+        memory, average = (
+            _of_type(_inside(step, "tres", "requested", which), "mem")
+            for which in ("max", "average")
+        )
+        if kind not in PARTS | HELPERS:
             state = _state(step.get("state") if isinstance(step, dict) else None)
-            tasks = _count(_inside(step, "tasks", "count")) or 0
-            memory, average = (
-                _of_type(_inside(step, "tres", "requested", which), "mem")
-                for which in ("max", "average")
-            )
             steps.add(tasks, state, memory, average)
+        elif kind != "extern":
+            steps.add_beside(tasks, memory, average)
     return steps
 
 
@@ -404,24 +433,19 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob
         key = row.get("cluster", ""), number, component
         if not dot:
             jobs[key] = _job_of_row(row, line, faults)
-        count = None if step in PARTS else _count_in_cell(row.get("ntasks"), line, faults)
-        if count and row.get("jobname") not in HELPERS:
+        count = None if step == "extern" else _count_in_cell(row.get("ntasks"), line, faults)
+        if count:
             memory, average = (size_of(row.get(x)) for x in ("maxrss", "averss"))
             state = _word(row["state"]) if dot else ""
-            steps.setdefault(key, Steps()).add(count, state, memory, average)
+            own = steps.setdefault(key, Steps())
+            if step in OF_SCRIPT or row.get("jobname") in HELPERS:
+                own.add_beside(count, memory, average)
+            else:
+                own.add(count, state, memory, average)
         require_at_most(MOST_JOBS, max(len(jobs), len(steps)), "jobs", faults, line=line)
     runs: dict[tuple[str, str], list[SlurmJob]] = {}
     for key, job in jobs.items():
-        own = steps.get(key, Steps())
-        failed = own.failed if job.state == "COMPLETED" else ""
-        told = replace(
-            job,
-            tasks=own.tasks or None,
-            failed=failed,
-            memory=own.memory,
-            memory_total=own.memory_total,
-        )
-        runs.setdefault(key[:2], []).append(told)
+        runs.setdefault(key[:2], []).append(steps.get(key, Steps()).of(job))
     return [joined(parts) for parts in runs.values()]
 
 
