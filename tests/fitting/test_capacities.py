@@ -229,16 +229,14 @@ def test_fit_finds_the_capacities_and_tells_the_bounds():
     )
 
 
-def test_fit_asks_for_a_first_guess_of_the_disk_of_a_machine():
-    runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=0.1)
+def test_seconds_of_the_disk_of_a_machine_are_taken_as_they_are():
+    took = 16 * 40_000 / 3.5e6
+    runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=took)
     own = {"compute": "1 Mflop/s", "network": "1 MB/s"}
     machine = Machine(storage={"bandwidth": "1 MB/s"})
-    with pytest.raises(ParameterError) as caught:
-        fit(Program(phase=[phase_of(capacities=own)]), runs, machine)
-    assert str(caught.value) == (
-        "capacities.disk must be given if the runs have a column disk_s. Write an initial value "
-        "in the phase."
-    )
+    found = fit(Program(phase=[phase_of(capacities=own)]), runs, machine, interval=False)
+    assert found["capacities.compute"].value == pytest.approx(5e6, rel=1e-3)
+    assert found["capacities.network"].value == pytest.approx(6e4, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
-"""`parcast.fitting.capacities`: fits of laws that count, whose capacities nobody described."""
+"""`parcast.fitting.guesses`: fits of laws that count, whose capacities nobody described."""
 
 import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, law_named
 from parcast.errors import ParameterError
-from parcast.fitting.capacities import with_guesses
 from parcast.fitting.fit import fit
+from parcast.fitting.guesses import with_guesses
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
 

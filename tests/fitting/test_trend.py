@@ -98,18 +98,31 @@ TABLE = "3.56 MB/s if p < 2 else 2.56 MB/s if p < 4 else 1.28 MB/s"
 def test_capacities_say_first_that_the_disk_has_another_rate_at_each_p(method):
     found = capacities(law(), runs_of(TABLE, [1, 2, 4]), method=method, samples=20)
     said = found.warnings[0]
-    assert said.startswith("The rate of the disk depends on p, by up to 1")
-    rates = [float(x) for x in re.findall(r"([0-9.]+) MB/s at p", said)]
+    assert said.startswith("capacities.disk depends on p, by up to 1")
+    rates = [float(x) for x in re.findall(r"([0-9.]+) MB/s [(][^)]*[)] at p", said)]
     assert rates == pytest.approx([3.56, 2.56, 1.28], rel=0.05)
     assert said.rank == Rank.SERIOUS
     assert 1.5 < said.size < 2.1  # 3.56 / 1.28 - 1
 
 
-def test_a_fit_says_it_first():
+@pytest.mark.parametrize("method", ["source", "fit"])
+def test_capacities_write_a_rate_for_each_p(method):
+    found = capacities(law(), runs_of(TABLE, [1, 2, 4]), method=method, samples=20, by_p=True)
+    at = {"p": np.array([1.0, 2, 4])}
+    assert found.phase.capacities.disk(at) == pytest.approx([3.56e6, 2.56e6, 1.28e6], rel=0.05)
+    assert f'disk = "{found.phase.capacities.disk}"' in found.toml
+    assert "capacities.disk by p: 3.5" in str(found)
+
+
+def test_a_fit_says_it_first_and_does_not_settle_for_one_value():
     program = Program(phase=[law_named("square_sort")(law="square_sort", capacities=OWN)])
-    found = fit(program, runs_of(TABLE, [1, 2, 4]), starts=2, interval=False)
-    assert found.warnings[0].startswith("The rate of the disk depends on p, by up to")
-    assert "file" not in found.warnings[0]
+    found = fit(program, runs_of(TABLE, [1, 2, 4]), starts=2)
+    assert found.warnings[0].startswith("capacities.disk depends on p, by up to")
+    assert " MB/s), was fitted for all, and its interval does not cover this." in found.warnings[0]
+    assert not found.is_settled
+    [rate] = found.by_p
+    assert rate.value == pytest.approx([3.56e6, 2.56e6, 1.28e6], rel=0.05)
+    assert np.all((rate.lower < rate.value) & (rate.value < rate.upper))
 
 
 def test_a_fit_says_how_its_runs_depend_on_p_otherwise():

@@ -157,6 +157,15 @@ class FittedConstant(Description):
     )
 
 
+class SeenByP(Description):
+    """A constant that was fitted as a formula of p: between which counts it was seen."""
+
+    name: str = Field(description="Name of the constant.")
+    amount: str = Field(description="Its amount as the fit wrote it.")
+    least: float = Field(ge=1, description="Fewest processors at which it was seen.")
+    largest: float = Field(ge=1, description="Most processors at which it was seen.")
+
+
 class FitRecord(Description):
     """The fit that wrote a description."""
 
@@ -188,6 +197,10 @@ class FitRecord(Description):
         Field(description="The fitted constants.")
     )
 
+    by_p: Annotated[tuple[SeenByP, ...], tables("by_p", "[[fit.by_p]]")] | None = Field(
+        default=None, description="Constants that were fitted as formulas of p."
+    )
+
     def is_fitted_at(self, axes: Mapping[str, Array]) -> Array | None:
         """Whether each configuration, (points,), was among the fitted ones; None: unknown."""
         names = [name for name in self.at if name in axes]
@@ -196,6 +209,21 @@ class FitRecord(Description):
         known = {*zip(*(self.at[name] for name in names), strict=True)}
         asked = zip(*(np.asarray(axes[name], dtype=float).tolist() for name in names), strict=True)
         return np.array([place in known for place in asked])
+
+    def beyond(self, amounts: Mapping[str, Amount], p: ArrayLike) -> Iterator[str]:
+        """Say which formulas of p are used beyond the counts at which they were seen."""
+        counts = np.asarray(p, dtype=np.float64)
+        for x in self.by_p or ():
+            outside = counts[(counts > x.largest) | ((counts < x.least) & (counts > 1))]
+            if outside.size and x.name in amounts and amounts[x.name].text == x.amount:
+                far = outside[np.argmax(np.abs(np.log(outside / x.largest)))]
+                yield RankedWarning(
+                    f"{x.name} was seen at p = {x.least:g} to {x.largest:g}: what its formula "
+                    f"gives at p = {far:g} was not measured. Measure runs there, and fit again.",
+                    kind=f"formula of p of {x.name}",
+                    rank=Rank.SERIOUS,
+                    size=float(far / x.largest),
+                )
 
     def factors(self, amounts: Mapping[str, Amount], samples: int, seed: int) -> dict[str, Array]:
         """Factors of the amounts that are still as the fit wrote them, (samples,) each. [1].

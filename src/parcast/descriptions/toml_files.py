@@ -475,7 +475,8 @@ def with_amounts(
             after, before = place[key].trivia, old.trivia  # what stands after it on its line
             after.comment_ws, after.comment = before.comment_ws, before.comment
     written = with_law_errors(tomlkit.dumps(document), law_errors)
-    written = _with_table(written, "fit", record and record.model_dump(mode="json"))
+    kept = record and record.model_dump(mode="json", exclude_none=True)
+    written = _with_table(written, "fit", kept)
     return "".join(f"{MARK}{line}\n" for line in first) + written
 
 

@@ -4,28 +4,35 @@ The network is slowest with all processors: u_P of the largest count is the lowe
 of the smallest the upper one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacity_sums import (
+    COMMUNICATION,
+    COMPUTE,
+    DISK,
     INTERVAL,
     FittedCapacity,
     FoundCapacities,
     TimedRuns,
     capacity,
+    counts_of_runs,
     result_of,
     sampled,
+    timed_runs,
 )
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measurements import Measurements
 from parcast.units import format_quantity
 
-SAMPLES: Final = 400  # of times, for the interval of the disk's rate alone
 SAME: Final = 0.1  # by how much W may differ between sizes without a word
 
 
@@ -42,18 +49,20 @@ def by_source(
     steps, sent, messages, disk_bytes = counts.T
     p = timed.axes["p"]
     alone = p == 1
-    if not alone.any():
-        raise FitFailed(
-            "There is no run on one processor, which is needed to determine W. Measure one, "
-            'or use method="fit".',
-            outcome="No capacities.",
-        )
-    times, disk_times = sampled(timed, samples, seed)
-    disk, known = _disk(phase, machine, timed, disk_bytes, disk_times)
+    _require_alone(alone)
+    times, parts = sampled(timed, samples, seed)
+    disk, known = _disk(phase, machine, timed, disk_bytes, parts)
     in_disk = np.where(disk_bytes > 0, disk_bytes / known, 0.0)
-    w = _compute(steps[alone], in_disk[:, alone], times[:, alone])
+    own = alone & timed.known(COMPUTE, steps)
+    if own.any():
+        w = capacity(steps[own], 0.0, parts[COMPUTE][:, own])
+    else:
+        w = _compute(steps[alone], in_disk[:, alone], times[:, alone])
     waiting = messages * phase.latency(machine, timed.axes)
-    rest = steps / w[:, None] + in_disk + waiting
+    computing = _measured(timed, parts, COMPUTE, steps, steps / w[:, None])
+    rest = computing + _measured(timed, parts, DISK, disk_bytes, in_disk) + waiting
+    if (seen := timed.known(COMMUNICATION, sent)).any():  # then this is all there is
+        times, rest = np.where(seen, parts[COMMUNICATION], times), np.where(seen, waiting, rest)
     warnings = list(_of_sizes(steps[alone], in_disk[0, alone], times[0, alone]))
     several = np.unique(p[(p > 1) & (sent > 0)])
     by_p, doubts = [], list[str]()
@@ -77,8 +86,8 @@ def by_source(
         warnings.append(
             "No run was repeated, so the uncertainty of W is unknown. Repeat the runs."
         )
-    own = phase.capacities.latency
-    startup = None if own is None else _given("latency", phase, machine, timed)
+    has_startup = phase.capacities.latency is not None
+    startup = _given("latency", phase, machine, timed) if has_startup else None
     return result_of(
         phase,
         [_from_samples("compute", w), _between(by_p), startup, disk],
@@ -88,6 +97,24 @@ def by_source(
         method="source",
         runs=len(p),
     )
+
+
+def _require_alone(alone: NDArray[np.bool_]) -> None:
+    """Refuse runs of which none is on one processor."""
+    if not alone.any():
+        raise FitFailed(
+            "There is no run on one processor, which is needed to determine W. Measure one, "
+            'or use method="fit".',
+            outcome="No capacities.",
+        )
+
+
+def _measured(
+    timed: TimedRuns, parts: Mapping[str, Array], name: str, amount: Array, counted: Array
+) -> Array:
+    """Seconds of a part of the time as they were measured, else as they were counted. [s]."""
+    known = timed.known(name, amount)
+    return np.where(known, parts[name], counted) if known.any() else counted
 
 
 def _compute(steps: Array, in_disk: Array, times: Array) -> Array:
@@ -111,14 +138,15 @@ def _disk(
     machine: Machine,
     timed: TimedRuns,
     disk_bytes: Array,
-    disk_times: Array,
+    parts: Mapping[str, Array],
 ) -> tuple[FittedCapacity | None, Array]:
     """B as it is given, and as each set of times has it, shape (sets, 1). [B/s]."""
     used = disk_bytes > 0
     if not used.any():
-        return None, np.full((len(disk_times), 1), np.inf)
-    if timed.disk is not None:
-        seconds = timed.disk[used]
+        return None, np.full((1, 1), np.inf)
+    if DISK in parts:
+        used &= ~np.isnan(timed.parts[DISK])
+        seconds = timed.parts[DISK][used]
         is_time = (seconds > 0) & (seconds < timed.time[used])
         if not is_time.all():
             raise ParameterError(
@@ -127,7 +155,7 @@ def _disk(
                 got=f"{seconds[~is_time][0]:g}",
                 hint="Give the seconds that reading and writing took.",
             )
-        b = capacity(disk_bytes[used], 0.0, disk_times[:, used])
+        b = capacity(disk_bytes[used], 0.0, parts[DISK][:, used])
         return _from_samples("disk", b), b[:, None]
     try:
         given = _given("disk", phase, machine, timed)
@@ -137,17 +165,7 @@ def _disk(
             'reading and writing, or capacities.disk to the phase, or use method="fit".',
             outcome="No capacities.",
         ) from None
-    return given, np.full((len(disk_times), 1), given.value)
-
-
-def disk_rate(
-    phase: SteadyStatePhase, machine: Machine, timed: TimedRuns, disk_bytes: Array
-) -> FittedCapacity:
-    """B from the seconds of the disk; `disk_bytes` [B], (runs,), are above 0 in one of them."""
-    _, seconds = sampled(timed, SAMPLES, 0)
-    rate, _ = _disk(phase, machine, timed, disk_bytes, seconds)
-    assert rate is not None  # there are bytes
-    return rate
+    return given, np.full((1, 1), given.value)
 
 
 def _given(
@@ -232,3 +250,26 @@ def _of_sizes(steps: Array, in_disk: Array, times: Array) -> Iterator[str]:
             "or the law does not count the steps that the program does. Measure near the n that "
             "you want to predict."
         )
+
+
+def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> Iterator[str]:
+    """Say between what the network's rate lies, as the source finds it, if the runs show it."""
+    phase = program.phase[0]
+    if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
+        return
+    try:
+        timed = timed_runs(runs)
+        counts = counts_of_runs(phase, timed)
+        result = by_source(phase, machine, timed, counts, samples=0, seed=0)
+    except (FitFailed, ParameterError):
+        return
+    good = [each for each in result.network_by_p if 0 < each.value < np.inf]
+    if len(good) > 1:
+        ordered = good[0].value >= good[-1].value
+        meaning = "these are its upper and lower bound" if ordered else "no contention is visible"
+        yield RankedWarning(
+            f"With W = {result.compute} from the runs on one processor, the network's rate is "
+            f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}.",
+            rank=Rank.MINOR,
+        )
+    yield from result.network_warnings

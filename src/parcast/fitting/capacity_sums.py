@@ -31,9 +31,11 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
 from parcast.errors import FitFailed
-from parcast.fitting.runs import noise_of_repetitions, require_one_of_each
+from parcast.fitting.by_p import ConstantByP
+from parcast.fitting.runs import medians, noise_of_repetitions, require_one_of_each
 from parcast.laws.counting import SteadyStatePhase
 from parcast.numerics import fit_non_negative
+from parcast.timings.columns import PARTS
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_interval, format_quantity
 
@@ -44,7 +46,8 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
     "disk": "rate",
 }
 SYMBOLS: Final = {"compute": "W", "network": "u", "latency": "t0", "disk": "B"}
-DISK: Final = "disk_s"  # column of seconds that the disk took
+COMPUTE, COMMUNICATION, DISK = PARTS  # columns of seconds that parts of the time took
+OF_PARTS: Final = {COMPUTE: (0,), COMMUNICATION: (1, 2), DISK: (3,)}  # of NAMES
 FARTHEST: Final = 10.0  # logarithm of a time from the measured one
 OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 INTERVAL: Final = 0.9
@@ -100,6 +103,8 @@ class FoundCapacities:
     method: str
     runs: int  # configurations [1]
     network_warnings: tuple[str, ...] = ()  # those of the warnings that doubt u_P
+    by_p: tuple[ConstantByP, ...] = ()  # capacities that one value does not hold of
+    writes_by_p: bool = False  # whether these are formulas of p in the phase
 
     @property
     def found(self) -> tuple[FittedCapacity, ...]:
@@ -110,7 +115,10 @@ class FoundCapacities:
     @property
     def toml(self) -> str:
         """Line that a phase of a program file takes."""
-        keys = ", ".join(f'{each.name} = "{each.text}"' for each in self.found)
+        texts = {each.name: each.text for each in self.found}
+        if self.writes_by_p:
+            texts |= {x.name.rpartition(".")[2]: x.text for x in self.by_p}
+        keys = ", ".join(f'{name} = "{text}"' for name, text in texts.items())
         return f"capacities = {{ {keys} }}"
 
     def __repr__(self) -> str:
@@ -140,6 +148,7 @@ class FoundCapacities:
             f"{each.symbol:<6} {each.name:<8} {each!s}{f'  {each.note}' if each.note else ''}"
             for each in every
         ]
+        lines += [f"{x.name} by p: {x}" for x in self.by_p]
         if self.model_error is not None:
             lines.append(
                 f"Runs left out are predicted with an rms error of {self.model_error:.1%}."
@@ -193,10 +202,16 @@ class TimedRuns:
 
     axes: Mapping[str, Array]  # each of shape (runs,)
     time: Array  # median of the repetitions [s]
-    disk: Array | None  # of them, median [s]
+    parts: Mapping[str, Array]  # of it, likewise; NaN where unknown [s]
     deviation: Array | None  # of the logarithm of a median; None without repetitions [1]
     freedom: float  # degrees of it: repetitions beyond the first of each configuration [1]
-    disk_noise: float | None = None  # of the logarithm of a median of `disk` [1]
+    scatter: Mapping[str, float | None]  # of the logarithm of a median of each part [1]
+
+    def known(self, part: str, amount: Array) -> NDArray[np.bool_]:
+        """Runs that have an amount and whose part of the time is known."""
+        if part not in self.parts:
+            return np.zeros(len(self.time), dtype=bool)
+        return np.asarray((amount > 0) & (self.parts[part] > 0))
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
@@ -206,7 +221,6 @@ def timed_runs(runs: Measurements) -> TimedRuns:
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)
     groups = [np.flatnonzero(group == i) for i in range(table.shape[1])]
-    disk = runs.parts.get(DISK)
     logs = np.log(runs.time)
     sizes = np.array([len(rows) for rows in groups])
     deviation, freedom = None, float((sizes - 1).sum())
@@ -217,36 +231,41 @@ def timed_runs(runs: Measurements) -> TimedRuns:
     return TimedRuns(
         axes=dict(zip(axes, table, strict=True)),
         time=np.array([np.median(runs.time[rows]) for rows in groups]),
-        disk=None if disk is None else np.array([np.median(disk[rows]) for rows in groups]),
+        parts={name: medians(x, group) for name, x in runs.parts.items()},
         deviation=deviation,
         freedom=freedom,
-        disk_noise=_noise_of_disk(disk, group),
+        scatter={name: noise_of_repetitions(x, group) for name, x in runs.parts.items()},
     )
 
 
-def _noise_of_disk(disk: Array | None, group: NDArray[np.intp]) -> float | None:
-    """Scatter of repetitions of what the disk took; None without any."""
-    if disk is None or not (is_time := disk > 0).any():
-        return None
-    return noise_of_repetitions(
-        np.log(disk[is_time]), np.unique(group[is_time], return_inverse=True)[1]
+def counts_of_runs(phase: SteadyStatePhase, timed: TimedRuns) -> Array:
+    """Counts of all cycles of each run, shape (runs, 4), in the order of `NAMES`."""
+    counts = phase.counted(timed.axes)
+    columns = (
+        counts.steps,
+        counts.network_bytes,
+        counts.messages,
+        phase.of_one_disk(counts, timed.axes),
     )
+    cycles = phase.cycles(timed.axes)
+    shape = timed.time.shape
+    return np.stack([np.broadcast_to(column * cycles, shape) for column in columns], axis=1)
 
 
-def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
-    """Times and disk times [s] as they may have been, (samples + 1, runs), measured ones first.
+def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Mapping[str, Array]]:
+    """Times and their parts [s] as they may have been, (samples + 1, runs), measured ones first.
 
     Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
     """
-    disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
     if timed.deviation is None:
-        return timed.time[None], disk[None]
+        return timed.time[None], {name: x[None] for name, x in timed.parts.items()}
     random = np.random.default_rng(seed)
     normal = random.normal(size=(samples + 1, 1, len(timed.time)))
     unsure = np.sqrt(timed.freedom / random.chisquare(timed.freedom, size=(samples + 1, 1, 1)))
     factors = np.exp(np.clip(normal * unsure * timed.deviation, -FARTHEST, FARTHEST))
     factors[0] = 1.0
-    return timed.time * factors[:, 0], disk * factors[:, 0]
+    parts = {name: x * factors[:, 0] for name, x in timed.parts.items()}
+    return timed.time * factors[:, 0], parts
 
 
 def capacity(amount: ArrayLike, rest: ArrayLike, time: ArrayLike) -> Array:

@@ -38,16 +38,18 @@ with a run that would determine them. -o writes the fitted description.
 
 PROGRAM is a TOML file that describes the program, with a first guess of its constants. TIMINGS is
 a CSV table with the columns p and time_s (or time_ms, ...), and optionally d and n; or speedup in
-place of a time. MACHINE is the TOML file of the machine, required if PROGRAM gives operations or
-bytes. The files may have any order; "-" is standard input, for one of them.
+place of a time. Parts of the time, in columns compute_s, communication_s and disk_s or as `parcast
+run` writes them, are each fitted by this part of the law. MACHINE is the TOML file of the machine,
+required if PROGRAM gives operations or bytes. The files may have any order; "-" is standard input,
+for one of them.
 
 NAMES is a list of constants: compute.serial,communication.contention. A constant written
 "6.9 s +- 5%" counts as a measurement.
 
 \b
 Exit status: 0  fitted, and all constants are determined
-             1  fitted, but a constant is not determined or on its bound, or
-                the fit has not converged
+             1  fitted, but a constant is not determined, on its bound or
+                different at each p, or the fit has not converged
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
              4  no fit is possible from these timings
@@ -73,6 +75,7 @@ class FitAsked:
     starts: int
     seed: int
     interval: bool
+    by_p: bool
 
 
 @cli_command(
@@ -87,6 +90,7 @@ class FitAsked:
 @option("--starts", Whole(1, 10_000), "Number of starting points.", default=10)
 @seed_option
 @flag("--interval/--no-interval", "Give 90 % intervals, as by default, or none.", default=True)
+@flag("--by-p", "Write constants that depend on p as formulas of p.")
 @answer_options(FORMATS, toml="PROGRAM, fitted")
 @option("--machine-output", A_FILE, "Write MACHINE with its fitted constants to PATH.")
 def command(
@@ -174,6 +178,7 @@ def _fitted(question: FitAsked) -> tuple["Fit", dict[str, str]]:
             starts=question.starts,
             seed=question.seed,
             interval=question.interval,
+            by_p=question.by_p,
         )
     except ParameterError as refusal:
         if refusal.name in {"free", "fixed"}:
@@ -216,6 +221,9 @@ def _status(fit: "Fit") -> int:
     open_ones = [x.name for x in fit.parameters if not x.is_determined]
     why = f"not determined: {', '.join(open_ones)}" if open_ones else "it has not converged"
     if not open_ones and fit.has_converged:
+        varying = [x.name for x in fit.by_p if not fit.writes_by_p]
         why = "not everything is determined"
+        if varying:
+            why = f"no single value for all p: {', '.join(varying)}"
     tell(f"no: {why}.")
     return ANSWER_IS_NO

@@ -24,6 +24,7 @@ from parcast.fitting.identifiability import (
     weak_directions,
 )
 from parcast.fitting.model import HOLD, RATES, Model, Parameter
+from parcast.fitting.observed import names_of
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
 from parcast.fitting.solver import FitTask
@@ -36,6 +37,7 @@ FEW_FREEDOM: Final = 2.0  # degrees of freedom of the runs
 POOR: Final = 0.15  # noise that no run has
 SAYS_LITTLE: Final = 0.9  # of the deviation of +-: what the runs must bring it below
 WIDE: Final = 20.0  # times the value: an end of an interval that says little
+SAYS: Final = 0.05  # of what is known of a constant: what a column must say to be named
 FAR: Final = 1e3  # times the value: as good as no end
 
 
@@ -43,15 +45,19 @@ FAR: Final = 1e3  # times the value: as good as no end
 class _End:
     """Where a fit ended: its coordinates, and the model about them by logarithms of parameters."""
 
-    model: Model
+    task: FitTask
     noise: Noise
     coordinates: Array  # (parameters,)
     at_bound: NDArray[np.bool_]  # what is on a bound is not free
-    logs: Array  # of what the model gives for the runs, (runs,)
     by_log: Array  # derivative of each coordinate, (parameters,)
-    relative: Array  # Jacobian of `logs`, (runs, parameters)
-    rows: Array  # the same over the noise, and last the row that holds the time alone, if one does
+    relative: Array  # Jacobian of logarithms of times or speedups, (runs, parameters)
+    rows: Array  # of what was fitted, over the noise; last that of the time alone, if it is held
     deviations: Array  # that +- says, infinite without
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.task.model
 
     @property
     def names(self) -> list[str]:
@@ -67,7 +73,7 @@ class _End:
     def away_from_bounds(self) -> Array:
         """Jacobian where nothing is on a bound, for what no value of the parameters can change."""
         inside = self.in_sight
-        return np.asarray(self.model.logs(inside[None])[1][0] * inside)
+        return np.asarray(self.task.logs(inside[None])[1][0] * inside)
 
     def scales(self) -> dict[str, tuple[Dimension, float | None]]:
         """Dimension and value of each parameter, None where it is a formula."""
@@ -89,7 +95,7 @@ def findings(
 ) -> Fit:
     """Say what the coordinates mean that `reached` of the starts ended at, and their intervals."""
     model, runs, holds_scale = task.model, task.runs, task.scale is not None
-    end = _end(model, noise, coordinates, holds_scale=holds_scale)
+    end = _end(task, noise, coordinates)
     directions, precision = _directions(end), precision_of(end.rows, end.deviations)
     fitted = [
         _fitted(end, i, ends=ends, directions=directions, precision=precision)
@@ -112,6 +118,7 @@ def findings(
         fitted=np.exp(-written.logs if model.is_speedup else written.logs),
         quantity="speedup" if model.is_speedup else "time",
         law_error=written.law_error,
+        noise_of_columns=dict(zip(names_of(task.columns), noise.levels, strict=True)),
         noise=noise.level,
         freedom=noise.freedom,
         rank=rank_of(end.away_from_bounds()),
@@ -135,22 +142,22 @@ def findings(
     )
 
 
-def _end(model: Model, noise: Noise, coordinates: Array, *, holds_scale: bool) -> _End:
+def _end(task: FitTask, noise: Noise, coordinates: Array) -> _End:
     """Linearise the model where the fit ended."""
-    logs, jacobian = model.logs(coordinates[None])
+    model = task.model
     by_log = np.where([x.is_rate for x in model.parameters], -coordinates, coordinates)
-    relative = jacobian[0] * by_log
-    rows = relative / noise.level
-    if holds_scale:
+    relative = model.logs(coordinates[None])[1][0] * by_log
+    level = task.of_rows(noise.levels)[:, None]
+    rows = task.logs(coordinates[None])[1][0] * by_log / level
+    if task.scale is not None:
         held = model.logs_alone(coordinates[None])[1][0, :1] * by_log / (noise.level * HOLD)
         rows = np.vstack([rows, held])
     at_bound = [_is_at_bound(x, c) for x, c in zip(model.parameters, coordinates, strict=True)]
     return _End(
-        model=model,
+        task=task,
         noise=noise,
         coordinates=coordinates,
         at_bound=np.array(at_bound),
-        logs=logs[0],
         by_log=by_log,
         relative=relative,
         rows=rows,
@@ -222,7 +229,18 @@ def _fitted(
         lower=lower,
         upper=upper,
         determined=determined,
+        columns=_columns(end, i),
     )
+
+
+def _columns(end: _End, i: int) -> tuple[str, ...]:
+    """Columns that say something of a parameter, the one that says most first."""
+    columns = end.task.columns
+    bounds = np.cumsum([len(x.rows) for x in columns])[:-1]
+    squares = end.rows[: len(end.task.measured), i] ** 2
+    said = np.array([x.sum() for x in np.split(squares, bounds)])
+    order = np.argsort(-said, kind="stable")
+    return tuple(names_of([columns[k] for k in order if said[k] > SAYS * said.sum()]))
 
 
 def _interval(

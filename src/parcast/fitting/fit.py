@@ -21,39 +21,36 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import Argument, FitFailed, ParameterError, as_whole
-from parcast.fitting.capacities import (
-    DISK_KEY,
-    bounds_in_words,
-    disk_trend_of,
-    guesses_in_words,
-    with_disk_seconds,
-    with_guesses,
-)
+from parcast.fitting.by_p import ConstantByP
+from parcast.fitting.capacity_bounds import bounds_in_words
 from parcast.fitting.findings import findings
+from parcast.fitting.guesses import guesses_in_words, with_guesses
 from parcast.fitting.model import Model, Parameter, parameters_of
+from parcast.fitting.observed import Observed, observed_columns, unexplained
 from parcast.fitting.result import Fit
-from parcast.fitting.runs import MeasuredConfigurations, Noise, expected_noise, runs_of
-from parcast.fitting.solver import FitTask, Solution, profile_intervals, with_scale
+from parcast.fitting.runs import Noise, runs_of
+from parcast.fitting.solver import FitTask, Solution, intervals, with_scale
 from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
+from parcast.fitting.varying import constants_by_p
+from parcast.fitting.written import one_value, with_formulas, written_by_p
 from parcast.importers.registry import as_measurements
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import LEAST, MOST
 
-INTERVAL: Final = 0.9
 SPREAD_OF_STARTS: Final = 30.0  # largest over least factor
 FIRST_STEPS: Final = 15  # of all starts; the best go on
 GO_ON: Final = 3  # starts
@@ -72,6 +69,7 @@ def fit(
     starts: int = 10,
     seed: int = 0,
     interval: bool = True,
+    by_p: bool = False,
 ) -> Fit:
     """Fit the constants of a described program to measured times.
 
@@ -83,8 +81,9 @@ def fit(
         given are estimated from the runs first.
     measurements : Measurements, table or path
         Measured times with the axes p and, where the program uses them, d and n. Of repetitions
-        the median is taken; every configuration has the same weight. For a law with capacities,
-        the part `disk_s` may give the seconds that the disk took. Speedups over
+        the median is taken; every configuration has the same weight. The columns `compute_s`,
+        `communication_s` and `disk_s`, if any, are each fitted by this part of the law, and what
+        is left of the time by the other parts. Speedups over
         one processor and one disk, as `parcast.read_measurements` gives them, are fitted as such.
     machine : Machine or path, optional
         The machine of the runs, or the path of its TOML file.
@@ -99,6 +98,8 @@ def fit(
         Seed of these sets.
     interval : bool, default True
         Whether to compute the 90 % interval of every constant.
+    by_p : bool, default False
+        Whether constants that are found to depend on p become formulas of p.
 
     Returns
     -------
@@ -143,16 +144,37 @@ def fit(
     free, fixed = None if free is None else list(free), list(fixed or ())
     guessed = free if are_times else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
-    trends = [*disk_trend_of(program, measurements)] if are_times else []
-    if are_times:
-        is_free = DISK_KEY not in fixed and (free is None or DISK_KEY in free)
-        program, measurements = with_disk_seconds(program, measurements, is_free=is_free)
     task = _task(program, machine, measurements, free=free, fixed=fixed)
+    from_start = partial(_fitted, starts=starts, seed=seed, interval=interval)
+    fitted, noise, coordinates = from_start(task)
+    trends: list[str] = []
+    if fitted.has_converged and not task.model.is_speedup:
+        varying = constants_by_p(task, noise, coordinates)
+        if varying and by_p:
+            described = with_formulas(program, machine, {x.name: x.formula for x in varying})
+            task = _task(*described, measurements, free=free, fixed=fixed)
+            fitted, noise, coordinates = from_start(task)
+            fitted = written_by_p(fitted, varying, program)
+        elif varying:
+            fitted = replace(fitted, by_p=varying)
+            trends += (x.warning(one_value(fitted[x.name])) for x in varying)
+    if fitted.has_converged and not fitted.by_p and (trend := _trend(task, noise, coordinates)):
+        trends.append(trend_of_fit(trend, or_else=", or write a constant as a formula of p"))
+    trends += [*unexplained(task.runs, task.columns), *_fitted_again(program, fitted)]
+    if task.model.is_speedup:
+        return replace(fitted, warnings=(*trends, *fitted.warnings))
+    bounds = bounds_in_words(fitted.program, fitted.machine, measurements)
+    said = (*trends, *guesses_in_words(guesses), *fitted.warnings, *bounds)
+    return replace(fitted, warnings=said)
+
+
+def _fitted(task: FitTask, *, starts: int, seed: int, interval: bool) -> tuple[Fit, Noise, Array]:
+    """Fit from several starts; give what was found, with its noise and its coordinates."""
     solved, noise, best, reached = _solve(task, _starts(task.model.parameters, starts, seed))
     coordinates = solved.coordinates[best]
     ends = None
     if interval:
-        ends = _intervals(task, noise, coordinates, float(solved.squares[best]))
+        ends = intervals(task, noise, coordinates, float(solved.squares[best]))
     fitted = findings(
         task,
         noise,
@@ -162,14 +184,16 @@ def fit(
         starts=starts,
         reached=reached,
     )
-    if fitted.has_converged and (trend := _trend(task, noise, coordinates)):
-        trends.append(trend_of_fit(trend, or_else=", or write a constant as a formula of p"))
-    trends += _fitted_again(program, fitted)
-    if task.model.is_speedup:
-        return replace(fitted, warnings=(*trends, *fitted.warnings))
-    bounds = bounds_in_words(fitted.program, fitted.machine, measurements)
-    said = (*trends, *guesses_in_words(guesses), *fitted.warnings, *bounds)
-    return replace(fitted, warnings=said)
+    return fitted, noise, coordinates
+
+
+def varying_constants(
+    program: Program, machine: Machine, measurements: Measurements
+) -> tuple[ConstantByP, ...]:
+    """Constants of a program that differ with p, fitted from where it is described."""
+    task = _task(program, machine, measurements, free=None, fixed=[])
+    solved, noise, best, _ = _solve(task, np.ones((1, len(task.model.parameters))))
+    return constants_by_p(task, noise, solved.coordinates[best])
 
 
 def _fitted_again(program: Program, fitted: Fit) -> list[RankedWarning]:
@@ -189,7 +213,9 @@ def _fitted_again(program: Program, fitted: Fit) -> list[RankedWarning]:
 
 def _trend(task: FitTask, noise: Noise, coordinates: Array) -> Trend | None:
     """How the runs depend on p beyond what parameters that are not on a bound explain."""
-    residuals, rows = task.residuals(noise.level, coordinates[None])
+    if len(task.columns) > 1:
+        return None
+    residuals, rows = task.residuals(noise.levels, coordinates[None])
     inside = (coordinates > task.lower) & (coordinates < task.upper)
     return trend_with_p(
         task.model.points["p"],
@@ -217,10 +243,9 @@ def _task(
         # The run that speedups are over says nothing: it is 1 whatever the parameters are.
         others = (points["p"] != 1) | (points["d"] != 1)
         points = {axis: column[others] for axis, column in points.items()}
-        runs = runs.select(others)
+        runs = replace(runs.select(others), parts={})  # they are of times
     _require_times(program, machine, points)
     parameters = parameters_of(program, machine, points, free=free, fixed=fixed)
-    _require_enough(runs, parameters)
     model = Model(
         program=program,
         machine=machine,
@@ -228,18 +253,20 @@ def _task(
         points=points,
         is_speedup=is_speedup,
     )
-    task = FitTask(model=model, measured=np.log(runs.measured), runs=runs, scale=None)
+    columns = observed_columns(runs, program.times(machine, points))
+    _require_enough(columns, parameters)
+    task = FitTask(model=model, columns=columns, runs=runs, scale=None)
     return with_scale(task) if model.is_speedup else task
 
 
 def _solve(task: FitTask, starts: Array) -> tuple[Solution, Noise, int, int]:
     """Best solution of several starts, with the noise that goes with it."""
-    noise = expected_noise(task.runs.repetitions)
-    solved = task.solve(noise.level, starts, FIRST_STEPS)
+    noise = task.expected()
+    solved = task.solve(noise.levels, starts, FIRST_STEPS)
     order = np.argsort(solved.squares, kind="stable")[:GO_ON]
     # The description is where undetermined directions stay as they are: it goes on in any case.
     going_on = np.unique([0, *order])
-    further = task.solve(noise.level, solved.coordinates[going_on])
+    further = task.solve(noise.levels, solved.coordinates[going_on])
     squares, coordinates = solved.squares.copy(), solved.coordinates.copy()
     converged = solved.converged.copy()
     squares[going_on], coordinates[going_on] = further.squares, further.coordinates
@@ -248,36 +275,18 @@ def _solve(task: FitTask, starts: Array) -> tuple[Solution, Noise, int, int]:
     reached = int(np.sum(squares <= np.min(squares) * 1.01 + 0.01))
     best = int(np.flatnonzero(near)[0])
     solved = Solution(coordinates=coordinates, squares=squares, converged=converged)
-    has_known = bool(np.isfinite(task.deviations).any())
+    is_one = not np.isfinite(task.deviations).any() and len(task.columns) == 1
     for _ in range(NOISE_ROUNDS):
-        before, noise = noise, task.noise(solved.coordinates[best], noise.level)
-        if not has_known:  # the noise scales all squares alike
-            solved = replace(solved, squares=solved.squares * (before.level / noise.level) ** 2)
+        before, noise = noise, task.noise(solved.coordinates[best], noise.levels)
+        if is_one:  # the noise scales all squares alike
+            ratio = before.levels[0] / noise.levels[0]
+            solved = replace(solved, squares=solved.squares * ratio**2)
             break
-        solved = task.solve(noise.level, solved.coordinates[best : best + 1])
+        solved = task.solve(noise.levels, solved.coordinates[best : best + 1])
         best = 0
-        if abs(np.log(noise.level / before.level)) < 1e-3:
+        if np.allclose(noise.levels, before.levels, rtol=1e-3):
             break
     return solved, noise, best, reached
-
-
-def _intervals(task: FitTask, noise: Noise, best: Array, squares: float) -> tuple[Array, Array]:
-    """Ends of the interval of every coordinate."""
-    _, rows = task.residuals(noise.level, best[None])
-    precision = rows[0].T @ rows[0]
-    scale = np.sqrt(np.maximum(np.diag(precision), 1e-12))
-    normal = precision / np.outer(scale, scale) + 1e-10 * np.eye(len(best))
-    sd = np.sqrt(np.maximum(np.diag(np.linalg.inv(normal)), 0.0)) / scale
-    tail = (1.0 + INTERVAL) / 2.0
-    return profile_intervals(
-        lambda x: task.residuals(noise.level, x),
-        best,
-        squares,
-        sd,
-        lower=task.lower,
-        upper=task.upper,
-        limit=float(special.stdtrit(noise.freedom, tail)),
-    )
 
 
 def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
@@ -318,9 +327,9 @@ def _require_times(program: Program, machine: Machine, points: Mapping[str, Arra
         )
 
 
-def _require_enough(runs: MeasuredConfigurations, parameters: tuple[Parameter, ...]) -> None:
-    """Refuse fewer runs than parameters of which nothing is known beforehand."""
-    count = len(runs.measured)
+def _require_enough(columns: Sequence[Observed], parameters: tuple[Parameter, ...]) -> None:
+    """Refuse fewer times of runs than parameters of which nothing is known beforehand."""
+    count = sum(len(x.rows) for x in columns)
     unknown = [x.name for x in parameters if not np.isfinite(x.sigma)]
     if count < max(len(unknown), 1):
         raise FitFailed(

@@ -8,7 +8,7 @@ among them, are taken by differences.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount, Point
+from parcast.descriptions.breakdown import COMPONENTS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program, Slopes
 from parcast.errors import ParameterError
@@ -40,6 +41,7 @@ class Parameter:
     lower: float  # bounds of its coordinate [1]
     upper: float
     sigma: float  # standard deviation of its logarithm that +- says; infinite without [1]
+    powers: Array | None = None  # of its factor at each run, where it is one at some p alone
 
     def factor(self, coordinate: Array) -> Array:
         """Factor at a coordinate, and the coordinate of a factor. [1]."""
@@ -136,9 +138,12 @@ def _parameter(
 
 def scaled(parameters: Iterable[Parameter], coordinates: Array) -> dict[str, Array]:
     """Entries of a point that scale the amounts; one more axis of length 1 comes last."""
-    at = {}
+    at: dict[str, Array] = {}
     for i, parameter in enumerate(parameters):
-        at[f"{parameter.name}*"] = parameter.factor(coordinates[..., i])[..., None]
+        factor, key = parameter.factor(coordinates[..., i])[..., None], f"{parameter.name}*"
+        at[key] = at.get(key, 1.0) * (
+            factor if parameter.powers is None else factor**parameter.powers
+        )
     return at
 
 
@@ -221,13 +226,39 @@ class Model:
         at = {**points, **scaled(self.parameters, coordinates)}
         names = {x.name: x.is_of_machine for x in self.parameters}
         time, slopes = program_slopes(self.program, self.machine, at, names)
-        shape = (len(coordinates), len(points["p"]))
-        time = np.broadcast_to(time, shape)
+        time = np.broadcast_to(time, (len(coordinates), len(points["p"])))
+        return np.log(time), self._by_coordinates(slopes, coordinates, time.shape) / time[
+            ..., None
+        ]
+
+    def parts(self, coordinates: Array) -> tuple[Array, Array]:
+        """Time of every component, (components, sets, runs), and its derivatives. [s]."""
+        at = {**self.points, **scaled(self.parameters, coordinates)}
+        shape = (len(COMPONENTS), len(coordinates), len(self.points["p"]))
+
+        def times(at: Point) -> Array:
+            parts = self.program.times(self.machine, at).components()
+            return np.stack([np.broadcast_to(part, shape[1:]) for _, part in parts])
+
+        now = times(at)
+        slopes = {name: differences(times, at, name, now) for name in self.names}
+        return now, self._by_coordinates(slopes, coordinates, shape)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the amounts, each once."""
+        return list(dict.fromkeys(x.name for x in self.parameters))
+
+    def _by_coordinates(
+        self, slopes: Mapping[str, Array], coordinates: Array, shape: tuple[int, ...]
+    ) -> Array:
+        """Turn derivatives by logarithms of amounts into those by coordinates."""
         jacobian = np.zeros((*shape, len(self.parameters)))
         for i, parameter in enumerate(self.parameters):
             slope = slopes.get(parameter.name, np.zeros(()))
-            jacobian[..., i] = parameter.by_coordinate(slope, coordinates[:, i, None]) / time
-        return np.log(time), jacobian
+            own = slope if parameter.powers is None else slope * parameter.powers
+            jacobian[..., i] = parameter.by_coordinate(own, coordinates[:, i, None])
+        return jacobian
 
 
 def program_slopes(
@@ -262,13 +293,17 @@ def _phase_slopes(
     known = phase.slopes(machine, at)
     time, slopes = known if known is not None else (phase.times(machine, at).time, {})
     for name in names:
-        if name in slopes:
-            continue
-        factor = np.asarray(at[f"{name}*"])
-        # Backwards only: a level of contention may be 1 already.
-        once = phase.times(machine, {**at, f"{name}*": factor * np.exp(-STEP)}).time
-        if np.all(once == time):
-            continue
-        twice = phase.times(machine, {**at, f"{name}*": factor * np.exp(-2.0 * STEP)}).time
-        slopes[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
+        if name not in slopes:
+            slopes[name] = differences(lambda x: phase.times(machine, x).time, at, name, time)
     return time, slopes
+
+
+def differences(times: Callable[[Point], Array], at: Point, name: str, now: Array) -> Array:
+    """Derivative of times by the logarithm of an amount, of which the point has a factor. [s]."""
+    factor = np.asarray(at[f"{name}*"])
+    # Backwards only: a level of contention may be 1 already.
+    once = times({**at, f"{name}*": factor * np.exp(-STEP)})
+    if np.all(once == now):
+        return np.zeros(())
+    twice = times({**at, f"{name}*": factor * np.exp(-2.0 * STEP)})
+    return np.asarray((3.0 * now - 4.0 * once + twice) / (2.0 * STEP))

@@ -11,6 +11,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.fitting.by_p import ConstantByP
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import Dimension, in_percent
@@ -21,7 +22,10 @@ from parcast.words import whole
 class FittedParameter:
     """One fitted amount, with its described value and its interval."""
 
-    _outline = "name value=amount lower=least upper=most unit described factor determined of"
+    _outline = """
+        name value=amount lower=least upper=most unit described factor determined
+        columns=_columns of
+    """
 
     name: str  # its place in the file
     dimension: Dimension
@@ -33,6 +37,7 @@ class FittedParameter:
     upper: float  # may be infinite [1]
     drawn: float | None = None  # half-width that its sets have, as +- says it [1]
     determined: str  # `runs`, `runs and +-`, `+- alone`, `only from above`, `not`, `on its bound`
+    columns: tuple[str, ...] = ("time_s",)  # of the runs that say something of it
 
     @property
     def value(self) -> float | None:
@@ -77,6 +82,11 @@ class FittedParameter:
         return "machine" if self.is_of_machine else "program"
 
     @property
+    def _columns(self) -> str:
+        """Columns of the runs that say something of it."""
+        return ", ".join(self.columns)
+
+    @property
     def _unit(self) -> float:
         """What `factor` and its interval are multiplied by."""
         return 1.0 if self.scale is None else self.scale
@@ -90,9 +100,9 @@ class Fit(Result):
     _picture = "parcast.prediction.trials.picture:figure_of_fit"
     _outline = """
         rows=parameters runs=run_rows quantity interval error rms_relative_error=rms
-        worst=_worst_run noise law_error degrees_of_freedom=freedom rank singular_values
-        undetermined advice warnings converged=has_converged starts reached law sources inputs
-        program=program.name machine=machine.name
+        worst=_worst_run noise noise_of_columns law_error degrees_of_freedom=freedom rank
+        singular_values by_p=_by_p undetermined advice warnings converged=has_converged starts
+        reached law sources inputs program=program.name machine=machine.name
     """
 
     parameters: tuple[FittedParameter, ...]
@@ -117,6 +127,9 @@ class Fit(Result):
     reached: int  # starts that ended at the same sum of squares [1]
     law: str
     sources: tuple[str, ...]
+    noise_of_columns: Mapping[str, float] = field(default_factory=dict)  # of each alone [1]
+    by_p: tuple[ConstantByP, ...] = ()  # constants that one value does not hold of
+    writes_by_p: bool = False  # whether these are formulas of p in the fitted descriptions
     interval: float = 0.9  # probability of the intervals
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
 
@@ -155,8 +168,21 @@ class Fit(Result):
         return (
             self.has_converged
             and not self.undetermined
+            and (self.writes_by_p or not self.by_p)
             and all(x.is_determined for x in self.parameters)
         )
+
+    @property
+    def is_of_parts(self) -> bool:
+        """Whether columns of parts of the time were fitted."""
+        return set(self.noise_of_columns) > {"time_s"} or "time_s" not in self.noise_of_columns
+
+    def _by_p(self) -> list[dict[str, Any]]:
+        """Constants that one value does not hold of: their values at each p, and a formula."""
+        return [
+            {"name": x.name, "unit": x.dimension, "formula": x.text, "values": [*x.rows()]}
+            for x in self.by_p
+        ]
 
     def place(self, i: int) -> str:
         """Name a run by its axes."""

@@ -14,8 +14,8 @@ References
    pp. 415-447, 1992, :doi:`10.1162/neco.1992.4.3.415`, equation (4.13).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -26,8 +26,10 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import FitFailed, ParameterError, selection
+from parcast.timings.columns import PARTS
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
+from parcast.words import listed
 
 EXPECTED: Final = 0.03  # without repetitions [1]
 EXPECTED_FREEDOM: Final = 4.0
@@ -44,13 +46,24 @@ class MeasuredConfigurations:
     axes: Mapping[str, Array]  # each of shape (runs,)
     measured: Array  # median of the repetitions [s]
     repetitions: float | None  # noise of a median; None without repetitions [1]
+    parts: Mapping[str, Array] = field(default_factory=dict)  # the same of parts; NaN: unknown [s]
+    scatter: Mapping[str, float | None] = field(default_factory=dict)  # `repetitions` of these
+    rest: Array | None = None  # the same of what no known part holds; None: all of it [s]
+    of_rest: float | None = None  # noise of it, over the time [1]
 
     def select(self, kept: NDArray[np.bool_]) -> "MeasuredConfigurations":
         """Keep some of the runs."""
-        axes = {axis: column[kept] for axis, column in self.axes.items()}
-        return MeasuredConfigurations(
-            axes=axes, measured=self.measured[kept], repetitions=self.repetitions
+        return replace(
+            self,
+            axes={axis: column[kept] for axis, column in self.axes.items()},
+            measured=self.measured[kept],
+            parts={name: column[kept] for name, column in self.parts.items()},
+            rest=None if self.rest is None else self.rest[kept],
         )
+
+    def place(self, i: int) -> str:
+        """Name a run by its axes."""
+        return ", ".join(f"{axis} = {x[i]:g}" for axis, x in self.axes.items())
 
 
 def require_one_of_each(measurements: Measurements, name: str) -> None:
@@ -80,12 +93,22 @@ def configurations_of(
             axes[name] = column
         elif np.ptp(column) > 0:
             known = ", ".join(x for x in AXES if x in ("p", "d") or x in used)
+            hint = f"Use {shown(name)} in a formula of the program, or select one value of it."
+            if near := [x for x in PARTS if name.startswith(x.removesuffix("s"))]:
+                hint = f"If it is a part of the time, end its name in a unit: {near[0]}."
             raise ParameterError(
                 "measurements",
                 must=f"vary only along axes that the program uses ({known})",
                 got=shown(repr(name)),
-                hint=f"Use {shown(name)} in a formula of the program, or select one value of it.",
+                hint=hint,
             )
+    if missing := sorted(used - axes.keys() - {"d"}):
+        raise ParameterError(
+            "measurements",
+            must=f"have a column {missing[0]}, which the program uses",
+            got=listed(list(measurements.axes)),
+            hint=f"Add the {missing[0]} of each run.",
+        )
     axes = {name: axes[name] for name in sorted(axes, key=lambda x: (x != "p", x))}
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     return dict(zip(axes, table, strict=True)), np.ravel(group)
@@ -96,17 +119,33 @@ def runs_of(
 ) -> MeasuredConfigurations:
     """Group measurements into runs, of one program on one machine."""
     axes, group = configurations_of(measurements, program, machine)
-    log_times = np.log(measurements.time)
-    measured = np.array([np.median(measurements.time[group == i]) for i in range(len(axes["p"]))])
+    measured = medians(measurements.time, group)
     if len(measured) > 1 and np.ptp(np.log(measured)) < SAME:
         raise FitFailed(
             f"All {len(measured)} runs took {measured[0]:g} s, so they determine no parameters. "
             "Measure runs with different times.",
             outcome="No fit.",
         )
+    # What a part took counts where it is known of every repetition.
+    unknown = {x: np.isin(group, group[np.isnan(y)]) for x, y in measurements.parts.items()}
+    parts = {x: np.where(unknown[x], np.nan, y) for x, y in measurements.parts.items()}
+    rest = measurements.time - sum(np.nan_to_num(x) for x in parts.values())
     return MeasuredConfigurations(
-        axes=axes, measured=measured, repetitions=noise_of_repetitions(log_times, group)
+        axes=axes,
+        measured=measured,
+        repetitions=noise_of_repetitions(measurements.time, group),
+        parts={name: medians(x, group) for name, x in parts.items()},
+        scatter={name: noise_of_repetitions(x, group) for name, x in parts.items()},
+        rest=medians(rest, group) if parts else None,
+        of_rest=noise_of_repetitions(np.exp(rest / measured[group]), group),
     )
+
+
+def medians(seconds: Array, group: NDArray[np.intp]) -> Array:
+    """Median of the known ones of each group, NaN where none is known. [s]."""
+    groups = (seconds[group == i] for i in range(group.max() + 1))
+    known = (x[~np.isnan(x)] for x in groups)
+    return np.array([np.median(x) if len(x) else np.nan for x in known])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,6 +156,12 @@ class Noise:
     seen: float  # the same without the least that is assumed [1]
     freedom: float  # degrees of freedom it rests on [1]
     from_runs: float  # of these, those of the residuals [1]
+    of_columns: tuple["Noise", ...] = ()  # that a fit is of; none: it is of times
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Standard deviation in each column. [1]."""
+        return tuple(x.level for x in self.of_columns) or (self.level,)
 
     @property
     def share(self) -> float:
@@ -145,18 +190,24 @@ def noise_of(squares: float, runs: int, determined: float, repetitions: float | 
     )
 
 
-def determined_by_runs(rows: Array, deviations: Array) -> float:
-    """Parameters that the runs determine, each counted as the part that +- does not say. [1]."""
+def determined_by_runs(columns: Sequence[Array], deviations: Array) -> list[float]:
+    """Parameters that each column determines, counted as the part that +- does not say. [1].
+
+    Columns are Jacobians, (rows, parameters).
+    """
     known = np.diag(np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0))
-    of_runs = rows.T @ rows
+    of_columns = [rows.T @ rows for rows in columns]
+    of_runs = np.sum(of_columns, axis=0)
     scale = np.sqrt(np.diag(of_runs) + np.diag(known))
     scale = np.where(scale > 0, scale, 1.0)
     both = np.linalg.pinv((of_runs + known) / np.outer(scale, scale), rcond=1e-9, hermitian=True)
-    return float(np.trace(both @ (of_runs / np.outer(scale, scale))))
+    return [float(np.trace(both @ (own / np.outer(scale, scale)))) for own in of_columns]
 
 
-def noise_of_repetitions(log_times: Array, group: NDArray[np.intp]) -> float | None:
-    """Standard deviation of the median of a run's repetitions; None without repetitions. [1]."""
+def noise_of_repetitions(seconds: Array, group: NDArray[np.intp]) -> float | None:
+    """Standard deviation of the logarithm of a median; None without repetitions. [1]."""
+    known = seconds > 0
+    log_times, group = np.log(seconds[known]), np.unique(group[known], return_inverse=True)[1]
     count = np.bincount(group)
     freedom = int(np.sum(count - 1))
     if not freedom:

@@ -77,6 +77,8 @@ def _by(parameter: FittedParameter, fit: Fit) -> str:
     is_scaled = parameter.dimension in ("time", "operations", "size")
     if fit.holds_scale and is_scaled and parameter.determined == "runs":
         return "speedups"
+    if parameter.determined.startswith("runs") and fit.is_of_parts:
+        return parameter.determined.replace("runs", " and ".join(parameter.columns))
     return DETERMINED.get(parameter.determined, parameter.determined)
 
 
@@ -95,6 +97,11 @@ def _facts(fit: Fit) -> Iterator[Fact]:
         f"the runs scatter by {_percent(fit.noise)} about the law "
         f"({fit.freedom:.0f} degrees of freedom)",
     )
+    if fit.is_of_parts:
+        each = (f"{name} {_percent(x)}" for name, x in fit.noise_of_columns.items())
+        yield Fact("", f"of the columns that were fitted: {', '.join(each)}")
+    for x in fit.by_p if fit.writes_by_p else ():
+        yield Fact("by p", f"{x.name}: {x}")
     if fit.law_error is not None:
         yield Fact(
             "law error",

@@ -16,16 +16,24 @@ References
    :doi:`10.1080/00031305.1995.10476112`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.fitting.model import HOLD, Model
-from parcast.fitting.runs import MeasuredConfigurations, Noise, determined_by_runs, noise_of
+from parcast.fitting.observed import Observed
+from parcast.fitting.runs import (
+    MeasuredConfigurations,
+    Noise,
+    determined_by_runs,
+    expected_noise,
+    noise_of,
+)
 
 Residuals = Callable[[Array], tuple[Array, Array]]
 MOST_STEPS: Final = 100
@@ -41,6 +49,7 @@ ENOUGH: Final = 2e-3  # of the difference at the ends: gains that do not matter 
 STEPS: Final = 12  # of the others, for one value
 FIRST_STEP: Final = (1e-6, 2.0)  # least and most, over the coordinate or 1
 FURTHEST: Final = 1e3  # times the coordinate or 1: as good as infinite
+INTERVAL: Final = 0.9
 MOST_OF_IT: Final = 0.5  # of the time alone
 
 
@@ -58,7 +67,7 @@ class FitTask:
     """The sum of squares of runs, parameters with +-, and the scale of speedups."""
 
     model: Model
-    measured: Array  # logarithms, shape (runs,)
+    columns: tuple[Observed, ...]
     runs: MeasuredConfigurations
     scale: float | None  # logarithm of the time alone that is held; None where times are known
 
@@ -77,44 +86,116 @@ class FitTask:
         """Standard deviations of the coordinates that +- says."""
         return np.array([x.sigma for x in self.model.parameters])
 
-    def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
-        """Residuals over their standard deviations, and their Jacobian."""
+    @property
+    def measured(self) -> Array:
+        """Logarithms, shape (rows,): those of one column after the other."""
+        return np.concatenate([x.measured for x in self.columns])
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Run of each row."""
+        return np.concatenate([x.rows for x in self.columns])
+
+    def of_rows(self, of_columns: Iterable[float]) -> Array:
+        """Value of its column for each row."""
+        return np.repeat(tuple(of_columns), [len(x.rows) for x in self.columns])
+
+    def logs(
+        self, coordinates: Array, alone: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array]:
+        """Logarithms of what was measured, (sets, rows), and their Jacobian."""
+        if all(x.is_whole for x in self.columns):  # whose derivatives laws may know
+            return self.model.logs(coordinates, alone)
+        times, slopes = self.model.parts(coordinates)
+        logs, jacobians = zip(*(x.logs(times, slopes) for x in self.columns), strict=True)
+        return np.concatenate(logs, axis=1), np.concatenate(jacobians, axis=1)
+
+    def residuals(self, levels: Sequence[float], coordinates: Array) -> tuple[Array, Array]:
+        """Residuals over their standard deviations, and their Jacobian; `levels` of columns."""
         alone = None if self.scale is None else self.model.logs_alone(coordinates)
-        logs, jacobian = self.model.logs(coordinates, alone)
-        values, slopes = [(logs - self.measured) / level], [jacobian / level]
+        logs, jacobian = self.logs(coordinates, alone)
+        level = self.of_rows(levels)
+        values, slopes = [(logs - self.measured) / level], [jacobian / level[:, None]]
         if alone is not None and self.scale is not None:
-            values.append((alone[0][:, :1] - self.scale) / level / HOLD)
-            slopes.append(alone[1][:, :1] / level / HOLD)
+            values.append((alone[0][:, :1] - self.scale) / levels[0] / HOLD)
+            slopes.append(alone[1][:, :1] / levels[0] / HOLD)
         # Logarithms of a rate and of its inverse differ in sign alone.
         values.append(np.log(coordinates) / self.deviations)
         slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
         return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
 
-    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
+    def solve(self, levels: Sequence[float], starts: Array, steps: int = 100) -> Solution:
         """Least squares from some starts."""
         return least_squares(
-            lambda x: self.residuals(level, x),
+            lambda x: self.residuals(levels, x),
             starts,
             lower=self.lower,
             upper=self.upper,
             steps=steps,
         )
 
-    def noise(self, coordinates: Array, level: float) -> Noise:
-        """Scatter about the law with these coordinates."""
-        logs, jacobian = self.model.logs(coordinates[None])
-        squares = float(np.sum((logs[0] - self.measured) ** 2))
+    def expected(self) -> Noise:
+        """Scatter before anything is fitted."""
+        of_columns = tuple(expected_noise(x.repetitions) for x in self.columns)
+        return replace(expected_noise(self.runs.repetitions), of_columns=of_columns)
+
+    def noise(self, coordinates: Array, levels: Sequence[float]) -> Noise:
+        """Scatter about the law with these coordinates, in each column and of the times."""
+        logs, jacobian = self.logs(coordinates[None])
         inside = (coordinates > self.lower) & (coordinates < self.upper)
-        rows = jacobian[0] / level
+        bounds = np.cumsum([len(x.rows) for x in self.columns])[:-1]
+        rows = np.split(jacobian[0] / self.of_rows(levels)[:, None], bounds)
         if self.scale is not None:
             alone = self.model.logs_alone(coordinates[None])[1][0, :1]
-            rows = np.vstack([rows, alone / level / HOLD])
+            rows.append(alone / levels[0] / HOLD)
         determined = determined_by_runs(
-            rows[:, inside] * coordinates[inside], self.deviations[inside]
+            [x[:, inside] * coordinates[inside] for x in rows], self.deviations[inside]
         )
         if self.scale is not None:
-            determined -= 1.0
-        return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
+            determined = [sum(determined) - 1.0]
+        squares = [float(np.sum(x**2)) for x in np.split(logs[0] - self.measured, bounds)]
+        of_columns = tuple(
+            noise_of(s, len(x.rows), d, x.repetitions)
+            for s, x, d in zip(squares, self.columns, determined, strict=True)
+        )
+        if all(x.is_whole for x in self.columns):
+            return replace(of_columns[0], of_columns=of_columns)
+        apart = self.model.logs(coordinates[None])[0][0] - np.log(self.runs.measured)
+        count = len(apart)
+        total = noise_of(float(np.sum(apart**2)), count, 0.0, self.runs.repetitions)
+        return replace(total, of_columns=of_columns)
+
+
+def intervals(task: FitTask, noise: Noise, best: Array, squares: float) -> tuple[Array, Array]:
+    """Ends of the interval of every coordinate."""
+    _, rows = task.residuals(noise.levels, best[None])
+    precision = rows[0].T @ rows[0]
+    scale = np.sqrt(np.maximum(np.diag(precision), 1e-12))
+    normal = precision / np.outer(scale, scale) + 1e-10 * np.eye(len(best))
+    sd = np.sqrt(np.maximum(np.diag(np.linalg.inv(normal)), 0.0)) / scale
+    tail = (1.0 + INTERVAL) / 2.0
+    return profile_intervals(
+        lambda x: task.residuals(noise.levels, x),
+        best,
+        squares,
+        sd,
+        lower=task.lower,
+        upper=task.upper,
+        limit=special.stdtrit(_freedoms(task, noise, rows[0]), tail),
+    )
+
+
+def _freedoms(task: FitTask, noise: Noise, rows: Array) -> Array:
+    """Degrees of freedom of each parameter: those of the column that says most of it. [1].
+
+    `rows` is the Jacobian over the noise.
+    """
+    count = len(task.measured)
+    squares = rows[:count] ** 2
+    bounds = np.cumsum([len(x.rows) for x in task.columns])[:-1]
+    of_columns = np.stack([x.sum(axis=0) for x in np.split(squares, bounds)])
+    own = np.array([x.freedom for x in noise.of_columns])
+    return np.asarray(own[np.argmax(of_columns, axis=0)])
 
 
 def with_scale(task: FitTask) -> FitTask:
@@ -228,14 +309,15 @@ def profile_intervals(
     *,
     lower: Array,
     upper: Array,
-    limit: float,
+    limit: ArrayLike,
 ) -> tuple[Array, Array]:
     """Ends of the interval of every coordinate; infinite where the bound is reached first.
 
     `residuals` are over their standard deviations, `squares` their sum at `best`, (parameters,);
-    `sd` guesses each coordinate's deviation, or is infinite; `limit` is Student's t.
+    `sd` guesses each coordinate's deviation, or is infinite; `limit` is Student's t of each.
     """
     count = len(best)
+    limits = np.tile(np.broadcast_to(limit, count), 2)
     which = np.tile(np.arange(count), 2)
     bound = np.concatenate([lower, upper])
     sign = np.repeat([-1.0, 1.0], count)
@@ -245,7 +327,7 @@ def profile_intervals(
     near, far = np.zeros(2 * count), np.full(2 * count, np.inf)
     root_near, root_far = np.zeros(2 * count), np.full(2 * count, np.inf)
     least, most = (step * np.maximum(centre, 1.0) for step in FIRST_STEP)
-    guess = np.minimum(np.clip(limit * np.tile(sd, 2), least, most), room)
+    guess = np.minimum(np.clip(limits * np.tile(sd, 2), least, most), room)
     warm = np.tile(best, (2 * count, 1))
     ends = np.full(2 * count, np.nan)
     ends[room <= 0] = np.inf
@@ -263,18 +345,18 @@ def profile_intervals(
             upper=upper,
             held=held[active],
             tolerance=LOOSE,
-            enough=ENOUGH * limit**2,
+            enough=ENOUGH * float(limits.min()) ** 2,
             steps=STEPS,
         )
         root = np.sqrt(np.maximum(solved.squares - squares, 0.0))
-        inside = root < limit
+        inside = root < limits[active]
         for i, is_inside, value, x in zip(active, inside, root, solved.coordinates, strict=True):
             if is_inside:
                 near[i], root_near[i] = guess[i], value
                 warm[i] = x
             else:
                 far[i], root_far[i] = guess[i], value
-            if abs(value - limit) < NEAR_ENOUGH * limit:
+            if abs(value - limits[i]) < NEAR_ENOUGH * limits[i]:
                 ends[i] = guess[i]
             elif is_inside and guess[i] >= room[i]:
                 ends[i] = np.inf
@@ -282,7 +364,7 @@ def profile_intervals(
                 ends[i] = near[i]
             else:
                 inner, outer = (near[i], root_near[i]), (far[i], root_far[i])
-                guess[i] = _next(inner, outer, limit, room[i])
+                guess[i] = _next(inner, outer, float(limits[i]), room[i])
     ends = np.where(np.isnan(ends), near, ends)
     return best - ends[:count], best + ends[count:]
 

@@ -1,11 +1,11 @@
 """Whether what a fit leaves over depends on p: then one set of constants does not hold for all.
 
-To the parameters of a fit others are added: one by which times change as a power of p, or one for
-each p. They are there if they lower the sum of squared residuals by more than chance would, by an
-F test of the extra sum of squares [1]_. Each of both is asked at half of the level. The scatter
-that is compared with is that about the fit with the added parameters; with few runs it is filled
-up by what is expected beforehand, as in `fitting.runs`. A trend that parameters of the law explain
-is none.
+To the parameters of a fit others are added: one by which times, or one constant, change as a power
+of p, or one for each p. They are there if they lower the sum of squared residuals by more than
+chance would, by an F test of the extra sum of squares [1]_. Each of both is asked at half of the
+level. The scatter that is compared with is that about the fit with the added parameters; with few
+runs it is filled up by what is expected beforehand, as in `fitting.runs`. A trend that parameters
+of the law explain is none.
 
 Found in 95 % of tables or more where times differ by 20 % between p, with a scatter of 3 % and
 two runs for each p, and in less than 5 % where they do not: `tests/fitting/test_trend.py`.
@@ -24,15 +24,15 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
+from parcast.fitting.by_p import at_each_p
 from parcast.fitting.runs import noise_of
 from parcast.show.warning import Rank, RankedWarning
-from parcast.units import format_quantity, percent
+from parcast.units import percent
 
 CHANCE: Final = 0.05  # of seeing a trend where there is none [1]
 LEAST: Final = 0.05  # largest over least ratio, less 1, from which it matters [1] [D]
 EXPLAINED: Final = 1e-3  # share of an added parameter that others leave: what is less is rounding
 FREE: Final = 2  # runs beyond the first at each p, without which only a power of p is looked for
-PLACES_NAMED: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -69,15 +69,43 @@ def trend_with_p(
     found = Trend(p=counts, ratio=np.exp(-level * mean))
     if found.size < LEAST:
         return None
-    fitted = _basis(jacobian)
-    added = [np.log(p)[:, None]]
-    if len(counts) > 2 and len(p) - len(counts) >= FREE:
-        added.append(each)
+    chance = chance_of_trend(p, residuals, jacobian, level=level, repetitions=repetitions)
+    return found if chance < CHANCE else None
+
+
+def chance_of_trend(
+    p: Array,
+    residuals: Array,
+    jacobian: Array,
+    *,
+    of: Array | None = None,
+    beside: Sequence[Array] = (),
+    level: float = 1.0,
+    repetitions: float | None = None,
+) -> float:
+    """Probability of what residuals show of p, where there is no trend; as `trend_with_p`. [1].
+
+    `of` are the derivatives of the logarithms by that of one constant, if it alone differs with
+    p; `beside` those of others that do.
+    """
+    part = np.ones(len(p)) if of is None else of
+    counts, group = np.unique(p[part != 0], return_inverse=True)
+    each = (p[:, None] == counts).astype(np.float64)
+    others = [_padded(x[:, None] * each, len(residuals)) for x in beside]
+    fitted = _basis(np.concatenate([jacobian, *others], axis=1))
+    added = [part[:, None] * np.log(p / counts[0])[:, None]]
+    if len(counts) > 2 and len(group) - len(counts) >= FREE:
+        added.append(part[:, None] * each)
     chances = [
         _chance(columns, fitted, residuals, level=level, repetitions=repetitions)
         for columns in added
     ]
-    return found if min(chances) < CHANCE / len(added) else None
+    return min(1.0, min(chances) * len(added))
+
+
+def _padded(columns: Array, rows: int) -> Array:
+    """Columns with rows of 0 behind them."""
+    return np.pad(columns, ((0, rows - len(columns)), (0, 0)))
 
 
 def _chance(
@@ -85,8 +113,8 @@ def _chance(
 ) -> float:
     """Probability that added parameters explain as much where there is no trend. [1]."""
     runs = len(columns)
-    added = np.zeros((len(residuals), columns.shape[1]))
-    added[:runs] = columns / np.linalg.norm(columns, axis=0)
+    norms = np.linalg.norm(columns, axis=0)
+    added = _padded(columns / np.where(norms > 0, norms, 1.0), len(residuals))
     added = _basis(added - fitted @ (fitted.T @ added))
     number = added.shape[1]
     if not number:
@@ -119,28 +147,3 @@ def trend_of_fit(trend: Trend, *, or_else: str = "") -> RankedWarning:
         rank=Rank.SERIOUS,
         size=trend.size,
     )
-
-
-def trend_of_disk(trend: Trend, rates: Array, used: float) -> RankedWarning:
-    """Say how the rate of the disk depends on p, where one rate [B/s] is used."""
-    texts = [format_quantity(x, "rate") for x in rates]
-    return RankedWarning(
-        f"The rate of the disk depends on p, by up to {percent(trend.size)}: "
-        f"{at_each_p(trend.p, texts)}. One rate, {format_quantity(used, 'rate')}, is used for "
-        "all, and its interval does not cover this. Use only runs near the p that you predict.",
-        kind="trend of the disk with p",
-        rank=Rank.SERIOUS,
-        size=trend.size,
-    )
-
-
-def at_each_p(p: Array, texts: Sequence[str]) -> str:
-    """Name what holds at each p, the first and the last of many.
-
-    >>> at_each_p(np.array([1.0, 2.0]), ["3 MB/s", "2 MB/s"])
-    '3 MB/s at p = 1, 2 MB/s at p = 2'
-    """
-    named = [f"{text} at p = {x:g}" for x, text in zip(p, texts, strict=True)]
-    if len(named) > PLACES_NAMED:
-        named = [*named[: PLACES_NAMED - 1], named[-1]]
-    return ", ".join(named)

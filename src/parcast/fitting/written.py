@@ -39,18 +39,20 @@ from parcast.descriptions.fit_record import (
     FitRecord,
     FittedConstant,
     OwnLawError,
+    SeenByP,
     own_law_error,
     replaced,
 )
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.fitting.by_p import ConstantByP
 from parcast.fitting.identifiability import WEAK
 from parcast.fitting.model import LEAST, MOST
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
 from parcast.fitting.solver import LOOSE, FitTask, least_squares
 from parcast.laws.allowances import platform_of
-from parcast.units import NUMBER, Dimension, format_quantity, in_percent
+from parcast.units import NUMBER, Dimension, format_interval, format_quantity, in_percent
 from parcast.words import ranges_in_words, whole
 
 SETS: Final = 100  # five of them below a 90 % interval, and five above
@@ -90,7 +92,8 @@ def nearest(task: FitTask, noise: Noise, best: Array) -> Array:
     is_open = np.isfinite(task.deviations)
     inside = np.clip(best, np.maximum(task.lower, 1e-3), task.upper)
     starts = np.stack([np.where(is_open, 1.0, best), inside, np.ones_like(best)])
-    solved = task.solve(noise.seen, np.clip(starts, task.lower, task.upper))
+    levels = [x.seen for x in noise.of_columns]
+    solved = task.solve(levels, np.clip(starts, task.lower, task.upper))
     return np.asarray(solved.coordinates[np.argmin(solved.squares)])
 
 
@@ -99,7 +102,7 @@ def sets_of(task: FitTask, noise: Noise, coordinates: Array) -> Array:
 
     Of shape (sets, parameters). [1].
     """
-    values, jacobian = task.residuals(noise.level, coordinates[None])
+    values, jacobian = task.residuals(noise.levels, coordinates[None])
     runs, known = len(task.measured), np.isfinite(task.deviations)
     seed = crc32(np.round(task.measured, 9).tobytes())
     random = np.random.default_rng(seed)
@@ -110,7 +113,7 @@ def sets_of(task: FitTask, noise: Noise, coordinates: Array) -> Array:
     shifts[:, -len(known) :] = np.where(known, own, 0.0)
 
     def residuals(x: Array) -> tuple[Array, Array]:
-        return task.residuals(noise.level, x)
+        return task.residuals(noise.levels, x)
 
     solved = least_squares(
         residuals,
@@ -172,8 +175,9 @@ def _errors(task: FitTask, noise: Noise, best: Array) -> list[float]:
         kept = p != count
         if not kept.any() or _open(task, noise, best, kept) > open_ones:
             continue
-        coordinates = _without(task, kept).solve(noise.level, best[None]).coordinates
-        apart = task.model.logs(coordinates)[0][0] - task.measured
+        coordinates = _without(task, kept).solve(noise.levels, best[None]).coordinates
+        measured = np.log(task.runs.measured)
+        apart = task.model.logs(coordinates)[0][0] - measured
         errors.append(float(np.median(np.abs(apart[~kept]))))
     return errors
 
@@ -184,7 +188,7 @@ def _without(task: FitTask, kept: NDArray[np.bool_]) -> FitTask:
     return replace(
         task,
         model=replace(task.model, points=points),
-        measured=task.measured[kept],
+        columns=tuple(x.select(kept) for x in task.columns),
         runs=task.runs.select(kept),
     )
 
@@ -192,8 +196,9 @@ def _without(task: FitTask, kept: NDArray[np.bool_]) -> FitTask:
 def _open(task: FitTask, noise: Noise, best: Array, kept: NDArray[np.bool_]) -> int:
     """How many combinations of parameters some of the runs do not determine."""
     inside = (best > task.lower) & (best < task.upper)
-    residuals, rows = task.residuals(noise.level, best[None])
-    used = np.concatenate([kept, np.ones(residuals.shape[1] - len(kept), dtype=bool)])
+    residuals, rows = task.residuals(noise.levels, best[None])
+    of_runs = kept[task.rows]
+    used = np.concatenate([of_runs, np.ones(residuals.shape[1] - len(of_runs), dtype=bool)])
     by_log = rows[0][used][:, inside] * best[inside]
     sizes = np.linalg.svd(by_log, compute_uv=False)
     return int(inside.sum() - np.sum(sizes > WEAK))
@@ -326,7 +331,7 @@ def _sets_of_record(texts: Mapping[str, str], sets: Array) -> dict[str, Any]:
 def _runs_in_words(task: FitTask) -> str:
     """Say what was fitted: 3 times, p = 1 to 9, d = 1."""
     what = "speedup" if task.model.is_speedup else "time"
-    count = len(task.measured)
+    count = len(task.runs.measured)
     return f"{count} {what}{'s' if count > 1 else ''}, {ranges_in_words(task.runs.axes)}"
 
 
@@ -400,6 +405,73 @@ def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
     places: dict[tuple[str | int, ...], str]
     places = {tuple(name.split(".")): text for name, text in texts.items()}
     return Machine(**_replaced(_given(machine), places))
+
+
+def with_formulas(
+    program: Program, machine: Machine, texts: Mapping[str, str]
+) -> tuple[Program, Machine]:
+    """Descriptions in which constants that differ with p are formulas of it."""
+    ours = program.parameters()
+    of_machine = {name: text for name, text in texts.items() if name not in ours}
+    of_program = {name: text for name, text in texts.items() if name in ours}
+    return (
+        fitted_program(program, of_program) if of_program else program,
+        fitted_machine(machine, of_machine) if of_machine else machine,
+    )
+
+
+def written_by_p(fit: Fit, found: Sequence[ConstantByP], described: Program) -> Fit:
+    """A fit of formulas of p, each with the widest interval of its values.
+
+    The sets of constants leave these out, so that their intervals count. As every count went into
+    the formulas, none was left out: the error of the law stays as it was `described`.
+    """
+    spreads = {x.name: x.spread for x in found}
+    parameters = tuple(
+        replace(x, factor=1.0, lower=1.0 / (1.0 + spreads[x.name]), upper=1.0 + spreads[x.name])
+        if x.name in spreads
+        else x
+        for x in fit.parameters
+    )
+    program, machine = with_formulas(fit.program, fit.machine, {x.name: x.text for x in found})
+    of_program, of_machine = (
+        _seen(x.fit, x.parameters(), found) for x in (fit.program, fit.machine)
+    )
+    return replace(
+        fit,
+        parameters=parameters,
+        program=program.model_copy(update={"fit": of_program, "law_error": described.law_error}),
+        machine=machine.model_copy(update={"fit": of_machine}),
+        law_error=None,
+        by_p=tuple(found),
+        writes_by_p=True,
+    )
+
+
+def _seen(
+    record: FitRecord | None, amounts: Collection[str], found: Sequence[ConstantByP]
+) -> FitRecord | None:
+    """What a description keeps of a fit, and where formulas of p among its amounts were seen."""
+    own = {x.name: x for x in found if x.name in amounts}
+    if record is None or not own:
+        return record
+    seen = tuple(
+        SeenByP(name=name, amount=x.text, least=float(x.p[0]), largest=float(x.p[-1]))
+        for name, x in own.items()
+    )
+    constants = tuple(x for x in record.constant if x.name not in own)
+    return record.model_copy(update={"constant": constants, "by_p": seen})
+
+
+def one_value(x: FittedParameter) -> str:
+    """A fitted constant with its interval, in words."""
+    scale: float = 1.0 if x.scale is None else x.scale
+    unit: Dimension = "count" if x.scale is None else x.dimension
+    times = " times the formula" if x.scale is None else ""
+    if not (x.lower > 0 and np.isfinite(x.upper)):
+        return f"{format_quantity(x.amount, unit)}{times}"
+    text = format_interval(x.amount, x.lower * scale, x.upper * scale, unit)
+    return f"{' '.join(text.split())}{times}"
 
 
 def _given(described: Description) -> dict[str, Any]:

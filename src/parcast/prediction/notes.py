@@ -128,6 +128,9 @@ def _point(others: list[tuple[str, Array]], line: int) -> Point:
 def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Iterator[str]:
     """Everything that a reader of the times must know."""
     yield from doubts_of(program, machine)
+    for described in (program, machine):
+        if described.fit is not None:
+            yield from described.fit.beyond(described.parameters(), axes["p"])
     oversubscribed = tuple(_oversubscribed(program, machine, axes))
     yield from oversubscribed or beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
