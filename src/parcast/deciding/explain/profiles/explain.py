@@ -68,7 +68,7 @@ def _explained(runs: ProfiledRuns, asked: Array | None, scaling: Scaling) -> Pro
     further = np.array([2 * largest]) if asked is None else asked[asked > largest]
     if len(measured.p) < 2:
         further = further[:0]
-    told = _forecasts(measured, further)
+    told = forecast_efficiencies(measured, further)
     values, lower, upper = {}, {}, {}
     for name in EFFICIENCIES:
         own, half = measured.values[name], measured.spread[name]
@@ -101,7 +101,9 @@ def _not_forecast(measured: Efficiencies, asked: Array | None) -> Iterator[str]:
         )
 
 
-def _forecasts(measured: Efficiencies, p: Array) -> dict[str, tuple[Array, Array, Array]]:
+def forecast_efficiencies(
+    measured: Efficiencies, p: Array
+) -> dict[str, tuple[Array, Array, Array]]:
     """Efficiencies at larger counts, with their intervals; NaN of what was not measured."""
     if not len(p):
         return {}
