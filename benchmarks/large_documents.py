@@ -134,12 +134,12 @@ def write(path: Path, size: float) -> int:
 
 def run_rank(task: str, path: str, output: str, tagger: str, memory: str) -> None:
     """Run the task on this rank, and say how it was, in a line of JSON."""
-    from parcast.applications.sorting.resident import peak_memory
     from parcast.applications.text.documents.document import DocumentReading
     from parcast.applications.text.features.extract import extract_features
     from parcast.applications.text.features.task import Features
     from parcast.applications.text.search.search_documents import search_documents
     from parcast.errors import ParcastError
+    from parcast.trials.process_memory import peak_memory
 
     element = FILES[Path(path).name][2]
     reading = (

@@ -24,7 +24,7 @@ from parcast.units import quantity
 BLOCK = 10_000_000
 IN_MEMORY = """
 import sys, numpy as np
-from parcast.applications.sorting.resident import peak_memory
+from parcast.trials.process_memory import peak_memory
 np.save(sys.argv[2], np.sort(np.load(sys.argv[1]), kind=sys.argv[3]))
 print(peak_memory())
 """

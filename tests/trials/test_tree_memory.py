@@ -6,12 +6,20 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from parcast.trials import control_group
 from parcast.trials.command import runner
 from parcast.trials.control_group import ControlGroup, Place, place_of, places, remove_left
-from parcast.trials.tree_memory import CGROUP, PROC, Descendants, Resident, Watch, shares_of
+from parcast.trials.process_memory import (
+    Resident,
+    held_by,
+    peak_memory,
+    reset_peak,
+    shares_of,
+)
+from parcast.trials.tree_memory import CGROUP, PROC, Descendants, Watch
 
 PLACE = [sys.executable, "-S", "-c"]
 THREE = """
@@ -226,3 +234,14 @@ def test_a_group_of_a_watcher_that_was_killed_is_removed_by_the_next(place):
         assert other.wait(timeout=5) == -9
     assert not path.exists()
     assert not left(place)
+
+
+def test_the_most_memory_of_this_process_is_that_since_it_was_reset():
+    reset_peak()
+    before = peak_memory()
+    block = np.ones(80_000_000 // 8)
+    most = peak_memory()
+    assert most >= before + 70e6
+    del block
+    reset_peak()
+    assert held_by(os.getpid()).most <= peak_memory() <= most - 60e6

@@ -1,22 +1,19 @@
 """Runs of a Python function that takes the values of a point by their names."""
 
+import os
 import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from parcast.errors import ParameterError, one_line
 from parcast.measurement.point import MeasuredPoint
 from parcast.trials.command import CoreAccount, Ran
+from parcast.trials.process_memory import held_by, reset_peak
 from parcast.trials.tree_memory import PROC
 from parcast.trials.trial import Launch, Trial
-
-STATUS: Final = Path("/proc/self/status")
-FORGET: Final = Path("/proc/self/clear_refs")  # "5": the most memory until now
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,7 @@ class FunctionLauncher:
 
     def _ran(self, values: Mapping[str, Any]) -> tuple[Ran, str]:
         """Call it, and say why it failed; "" if it did not."""
-        with suppress(OSError):
-            FORGET.write_text("5")
+        reset_peak()
         before, account, failure = _used(), CoreAccount.now(), ""
         begun = time.perf_counter()
         try:
@@ -85,7 +81,8 @@ class FunctionLauncher:
         except Exception as fault:
             failure = _words(fault)
         seconds = max(time.perf_counter() - begun, 1e-9)
-        after, own = _used(), _most_memory()
+        after, held = _used(), held_by(os.getpid())
+        own = held.most if held else None
         used = [now - was for now, was in zip(after, before, strict=True)]
         every = account.until_now()[1]
         others = None if every is None else max(every - used[0] / seconds - used[1] / seconds, 0.0)
@@ -114,11 +111,3 @@ def _used() -> tuple[float, float]:
     """Processor time of this process, and of the system for it [s]."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime, used.ru_stime
-
-
-def _most_memory() -> int | None:
-    """Most memory of this process since it was told to forget [B]."""
-    with suppress(OSError, ValueError, IndexError):
-        text = STATUS.read_text(encoding="ascii", errors="replace")
-        return int(text.partition("VmHWM:")[2].split()[0]) * 1024
-    return None

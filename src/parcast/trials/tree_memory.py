@@ -12,9 +12,10 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from parcast.trials.control_group import ControlGroup
+from parcast.trials.process_memory import Resident, Shares, held_by, shares_of
 
 FIRST: Final = 0.005  # until the memory is looked at for the first time [s]
 MOST: Final = 0.2  # between two looks, if they are quick [s]
@@ -22,49 +23,7 @@ SHARE: Final = 125.0  # times as long as a look computes, until the next one: 0.
 GROWTH: Final = 1.5  # of the time between looks [1]
 SEEN: Final = 0.9  # of the largest process, that must have been seen for a total [1]
 LIBC: Final = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
-FIELDS: Final = (b"VmHWM:", b"RssAnon:", b"RssFile:", b"RssShmem:")
 CGROUP, PROC = "cgroup", "proc"  # ways to measure memory of all
-
-
-class Resident(NamedTuple):
-    """Memory of a process."""
-
-    most: int  # at a time [B]
-    own: int  # now, with what it shares with processes that were forked from it [B]
-    files: int  # that it has mapped [B]
-    shared: int  # that it has by intention [B]
-
-
-class Shares(NamedTuple):
-    """Parts that a process has of what it holds, if each page is divided by those that hold it."""
-
-    own: float = 1.0
-    shared: float = 1.0
-
-
-def held_by(process: int) -> Resident | None:
-    """Memory of a process; None if it has ended, or nobody tells."""
-    found = _fields(f"/proc/{process}/status", FIELDS)
-    return Resident(*found) if found else None
-
-
-def shares_of(process: int, held: Resident) -> Shares | None:
-    """Parts that a process has of what it holds; None if nobody tells."""
-    found = _fields(f"/proc/{process}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
-    if not found:
-        return None
-    parts = zip(found, (held.own, held.shared), strict=True)
-    return Shares(*(min(part / max(whole, 1), 1.0) for part, whole in parts))
-
-
-def _fields(path: str, names: tuple[bytes, ...]) -> list[int] | None:
-    """Sizes that a file tells. [B]."""
-    try:
-        with open(path, "rb") as stream:
-            text = stream.read()
-        return [int(text.partition(x)[2].split(None, 1)[0]) * 1024 for x in names]
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def all_processes() -> list[int]:

@@ -20,7 +20,8 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from parcast.trials.control_group import ControlGroup
-from parcast.trials.tree_memory import LIBC, Descendants, Watch, all_processes, held_by
+from parcast.trials.process_memory import held_by
+from parcast.trials.tree_memory import LIBC, Descendants, Watch, all_processes
 
 PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h of Linux, as the next
 PR_SET_CHILD_SUBREAPER: Final = 36

@@ -338,7 +338,7 @@ def test_many_messages_take_little_more_memory_than_their_columns(path):
     header, message = path.read_text().splitlines(keepends=True)
     path.write_text(header + 400_000 * message)
     code = textwrap.dedent(f"""
-        from parcast.applications.sorting.resident import peak_memory
+        from parcast.trials.process_memory import peak_memory
         from parcast.pipeline.traces.trace import read_trace
         least = peak_memory()
         trace = read_trace({str(path)!r})

@@ -60,7 +60,7 @@ class WritePart:
     def __call__(self, rows: np.ndarray[Any, Any], shard: int = 0) -> WrittenShard:
         """Write a shard, in the byte order of the file."""
         from parcast.applications.sorting.npy_files import write_part
-        from parcast.applications.sorting.resident import peak_memory
+        from parcast.trials.process_memory import peak_memory
 
         if rows.dtype.isnative != self.dtype.isnative:
             rows = rows.byteswap(inplace=rows.flags.writeable)
@@ -141,7 +141,7 @@ def sort_file(
     from parcast.applications.sorting.npy_files import array_file
     from parcast.applications.sorting.order import Order
     from parcast.applications.sorting.plan import plan_of
-    from parcast.applications.sorting.resident import reset_peak
+    from parcast.trials.process_memory import reset_peak
 
     begun = perf_counter()
     limit = quantity(memory, "size", name="memory") if isinstance(memory, str) else memory

@@ -12,7 +12,7 @@ import sys
 from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.items import work_items
 from parcast.applications.text.search.tasks import Counting, SearchedDocuments
-from parcast.applications.sorting.resident import peak_memory, reset_peak
+from parcast.trials.process_memory import peak_memory, reset_peak
 
 path, *element = sys.argv[1:]
 fields = None if element else ("text",)
