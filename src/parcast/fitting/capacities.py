@@ -30,6 +30,7 @@ from parcast.fitting.capacity_sums import (
     fitted,
     result_of,
     timed_runs,
+    without_startup,
 )
 from parcast.fitting.fit import varying_constants
 from parcast.importers.registry import as_measurements
@@ -130,7 +131,7 @@ def _found(
     runs = as_measurements(runs)
     require_times_of_runs("runs", runs.measure)
     machine = Machine() if machine is None else as_machine(machine)
-    timed = timed_runs(runs)
+    timed = without_startup(phase, timed_runs(runs))
     counts = counts_of_runs(phase, timed)
     if method == "fit":
         found = _fitted(phase, timed, counts)

@@ -27,6 +27,7 @@ from parcast.fitting.capacity_sums import (
     result_of,
     sampled,
     timed_runs,
+    without_startup,
 )
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
@@ -258,7 +259,7 @@ def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> I
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
         return
     try:
-        timed = timed_runs(runs)
+        timed = without_startup(phase, timed_runs(runs))
         counts = counts_of_runs(phase, timed)
         result = by_source(phase, machine, timed, counts, samples=0, seed=0)
     except (FitFailed, ParameterError):

@@ -21,7 +21,7 @@ References
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -30,7 +30,7 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
-from parcast.errors import FitFailed
+from parcast.errors import FitFailed, require
 from parcast.fitting.by_p import ConstantByP
 from parcast.fitting.runs import medians, noise_of_repetitions, require_one_of_each
 from parcast.laws.counting import SteadyStatePhase
@@ -238,11 +238,24 @@ def timed_runs(runs: Measurements) -> TimedRuns:
     )
 
 
+def without_startup(phase: SteadyStatePhase, timed: TimedRuns) -> TimedRuns:
+    """The same runs without the startup of the access to files that a phase describes."""
+    if phase.capacities.disk_startup is None:
+        return timed
+    counts = phase.counted(timed.axes)
+    startup = phase.disk_startup(counts, timed.axes) * phase.cycles(timed.axes)
+    time = timed.time - startup
+    ok, hint = time > 0, "Check its unit, or leave it out."
+    require("capacities.disk_startup", startup, ok, must="be below the time of a run", hint=hint)
+    parts = {name: x - startup if name == DISK else x for name, x in timed.parts.items()}
+    return replace(timed, time=time, parts=parts)
+
+
 def counts_of_runs(phase: SteadyStatePhase, timed: TimedRuns) -> Array:
     """Counts of all cycles of each run, shape (runs, 4), in the order of `NAMES`."""
     counts = phase.counted(timed.axes)
     columns = (
-        counts.steps,
+        counts.steps * phase.slower(timed.axes),
         counts.network_bytes,
         counts.messages,
         phase.of_one_disk(counts, timed.axes),

@@ -2,9 +2,10 @@
 
     W = steps / T  of the fewest processors,   u, B = 100 * most bytes / T of all runs     [D]
 
-and what was done over its time, where the part of the time has a column. A fit needs a place to
-begin at, no more: it goes far from there where the runs ask for it. A program to which its
-capacities are given, or whose machine gives them, keeps these.
+and what was done over its part of the time, where that has a column. A fit needs a place to begin
+at, no more: it goes far from there where the runs ask for it. A program to which its capacities
+are given, or whose machine gives them, keeps these. Half sizes and startups, which no law needs,
+are guessed where they are to be fitted: a tenth of a time.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +19,7 @@ from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
 from parcast.fitting.capacity_sums import NAMES, counts_of_runs, timed_runs
 from parcast.fitting.model import usual_names
-from parcast.laws.counting import SteadyStatePhase
+from parcast.laws.counting import SMALL_SIZES, SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_quantity
@@ -31,6 +32,8 @@ RATES: Final[Mapping[str, tuple[Dimension, tuple[str, ...]]]] = {  # and where m
 COLUMNS: Final = {"compute": "compute_s", "network": "communication_s", "disk": "disk_s"}
 EXAMPLES: Final = {"compute": "100 Mflop/s", "network": "100 MB/s", "disk": "100 MB/s"}
 LITTLE: Final = 100.0  # time of a run over that of its bytes, at first
+SMALL: Final = 0.1  # of a time: what weighs on small sizes, and a startup, at first
+STARTUPS: Final = ("latency", "disk_startup")
 DIGITS: Final = 2
 
 
@@ -64,6 +67,8 @@ def with_guesses(
                     hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
                     '" }.',
                 )
+        for key, text in _small(phase, runs, before, free or ()):
+            texts[key] = guesses[before + key] = text
         phases.append(_with_capacities(phase, texts))
     if not guesses:
         return program, {}
@@ -93,6 +98,23 @@ def _with_capacities(phase: Phase, texts: Mapping[str, str]) -> Phase:
     keys: dict[str, Any] = phase.model_dump(exclude_none=True)
     keys["capacities"] |= texts
     return type(phase)(**keys)
+
+
+def _small(
+    phase: Phase, runs: Measurements, before: str, wanted: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Guess what weighs on small sizes, and startups, where they are wanted and not described."""
+    if not isinstance(phase, SteadyStatePhase):
+        return
+    lacking = [key for key in STARTUPS if getattr(phase.capacities, key) is None]
+    for key in [key for key in lacking if before + key in wanted]:
+        yield key, format_quantity(SMALL * float(runs.time.min()), "time", DIGITS)
+    for key, small in SMALL_SIZES.items():
+        if before + key in wanted and getattr(phase.capacities, key) is None:
+            at = timed_runs(runs).axes
+            n, p = np.asarray(phase.size(at), dtype=np.float64), at["p"]
+            share = SMALL / np.median(small.weight(n, p))
+            yield key, format_quantity(float(share) ** (1.0 / small.power), "count", DIGITS)
 
 
 def _lacking(phase: Phase, runs: Measurements) -> Iterator[tuple[str, str]]:

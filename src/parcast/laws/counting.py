@@ -1,6 +1,7 @@
 """Steady-state timing: steps, bytes and messages counted, over capacities measured.
 
-    T = steps / W + network bytes / u + messages * t0 + disk bytes / B
+    T = steps / W * (1 + n_half/n + m_half*P/n + m_2^2*P/n^2) + network bytes / u + messages * t0
+        + disk bytes / B + S0                                        [R]; n_half to m_2, S0 [D]
 
 Every law of this kind is one function that counts, for a problem of size n on P processors, what
 happens one after another: the steps of the processor with most of them, the bytes that all send
@@ -11,18 +12,23 @@ network when all processors send, and of the disk *for this program*: they are m
 Use it for programs whose counts are known and that keep all processors busy. There is no waiting
 in it, so it is a lower bound of the time for algorithms that are search-space compact, see
 `parcast.laws.compactness`; for others it is not reliable. Startups of messages are this project's
-addition [D]; the source has t0 = 0.
+addition [D]; the source has t0 = 0. So are what weighs on small sizes, and the startup S0 of the
+files: by default there are none. n_half is Hockney's [2]_: a program reaches half its rate at this
+size, because of what it does for each row, call or input. m_half is the same for what each
+processor does however small its part n/P is, m_2 for what it does for each of n rows of n.
 
 References
 ----------
 .. [1] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
    c. 1996. The general forms are reconstructed from its prose, [R].
+.. [2] R. W. Hockney, The Science of Computer Benchmarking, SIAM, 1996,
+   :doi:`10.1137/1.9780898719666`.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +44,21 @@ from parcast.errors import require
 COUNTED = "Count it in the serial program."
 Count: TypeAlias = Annotated[Amount, Of("count", hint=COUNTED)]  # a density of a law [1]
 Size: TypeAlias = Annotated[Amount, Of("size", hint=COUNTED)]  # [B]
+
+
+class SmallSize(NamedTuple):
+    """What weighs on small sizes: a half size of a law."""
+
+    symbol: str
+    power: int  # of the half size, and of n [1]
+    weight: Callable[[Array, Array], Array]  # of n and P: what the half size is multiplied by
+
+
+SMALL_SIZES: Final = {  # by the key of `Capacities`
+    "half_size": SmallSize("n_half", 1, lambda n, _: 1.0 / n),
+    "half_share": SmallSize("m_half", 1, lambda n, p: p / n),
+    "half_rows": SmallSize("m_2", 2, lambda n, p: p / n**2),
+}
 
 
 def _nothing() -> Array:
@@ -125,6 +146,18 @@ class Capacities(Description):
     latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = parameter(
         None, "Startup time of one message, t0."
     )
+    disk_startup: Annotated[Amount, Of("time", name="capacities.disk_startup")] | None = parameter(
+        None, "Startup time of the access to files, S0."
+    )
+    half_size: Annotated[Amount, Of("count", name="capacities.half_size")] | None = parameter(
+        None, "Size n that reaches half of W, n_half."
+    )
+    half_share: Annotated[Amount, Of("count", name="capacities.half_share")] | None = parameter(
+        None, "Size n/p per processor that reaches half of W, m_half."
+    )
+    half_rows: Annotated[Amount, Of("count", name="capacities.half_rows")] | None = parameter(
+        None, "The same for work done once per row of n, m_2."
+    )
 
 
 class SteadyStatePhase(Phase):
@@ -183,9 +216,12 @@ class SteadyStatePhase(Phase):
         counts = self.counted(at)
         network = _time(counts.network_bytes, lambda: self.network_rate(machine, at))
         return Breakdown(
-            compute=self._computing(counts, machine, at),
+            compute=np.asarray(self._computing(counts, machine, at) * self.slower(at)),
             communication=np.asarray(network + counts.messages * self.latency(machine, at)),
-            io=_time(self.of_one_disk(counts, at), lambda: self.disk_rate(machine, at)),
+            io=np.asarray(
+                _time(self.of_one_disk(counts, at), lambda: self.disk_rate(machine, at))
+                + self.disk_startup(counts, at)
+            ),
         )
 
     def work(self, machine: Machine, at: Point) -> Array:
@@ -193,7 +229,23 @@ class SteadyStatePhase(Phase):
         alone = {**at, "p": np.ones(())}
         steps = self.counts(self.size(at), 1.0, alone).steps
         with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
-            return np.asarray(self.cycles(at) * steps / self.compute_rate(machine, alone))
+            steps = self.cycles(at) * steps * self.slower(alone)
+            return np.asarray(steps / self.compute_rate(machine, alone))
+
+    def slower(self, at: Point) -> Array:
+        """How much longer a step takes than 1/W, for what weighs on small sizes. [1]."""
+        factor: Array = np.ones(())
+        for key, small in SMALL_SIZES.items():
+            amount: Amount | None = getattr(self.capacities, key)
+            if amount is not None:
+                n, p = (np.asarray(x, dtype=np.float64) for x in (self.size(at), at["p"]))
+                factor = factor + amount(at) ** small.power * small.weight(n, p)
+        return factor
+
+    def disk_startup(self, counts: Counts, at: Point) -> Array:
+        """S0 of one cycle, where it accesses files. [s]."""
+        own = self.capacities.disk_startup
+        return np.zeros(()) if own is None else np.where(counts.disk_bytes > 0, own(at), 0.0)
 
     def compute_rate(self, machine: Machine, at: Point) -> Array:
         """W: that of the phase, else the machine's. [flop/s]."""

@@ -2,12 +2,10 @@
 
     T = s/W * (1 + n_half/n + m_half*P/n + m_2^2*P/n^2) + bytes/u + messages*t0 + disk bytes/B + S0
 
-s are the steps of the law on the critical path; those that all ranks share take as many times as
-long as the core with most ranks has ranks [D]. n_half is Hockney's: a program reaches half its
-rate at this size, because what it does for each row, call or input weighs on small sizes. m_half
-is the same for what each rank does however small its part is: it counts the part, n/P. The last
-term is there only for laws that grow faster than n^2.5 [D]. None is below 0. t0, and S0, the
-startup of the files, are of this project [D]; the source has none.
+as `parcast.laws.counting` has it, so that a description and `parcast fit` have the same. s are the
+steps of the law on the critical path; those that all ranks share take as many times as long as the
+core with most ranks has ranks [D]. m_2 is there only for laws that grow faster than n^2.5 [D].
+None is below 0.
 
 W, u and t0 may be one for all rank counts, or differ: a sorter merges on two ranks and does
 not on one, a network is slower with all ranks on it, and ranks that wait for each other wait
@@ -36,11 +34,12 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships n
 from parcast.aliases import Array
 from parcast.kernels.trials.case import Cells
 from parcast.kernels.trials.counting import CountedProgram
+from parcast.laws.counting import SMALL_SIZES
 from parcast.units import Dimension, format_quantity
 from parcast.validation.comparison import INTERVAL
 from parcast.words import rounded
 
-LOWER: Final = {"n_half": 1, "m_half": 1, "m_2": 2}  # powers of n that weigh on small sizes
+LOWER: Final = {x.symbol: x.power for x in SMALL_SIZES.values()}  # powers of n
 HIGHEST: Final = 3.0  # half size over the largest calibrated one [1]
 CUBIC: Final = 2.5  # power of n above which steps have a second lower term [1]
 HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
@@ -136,7 +135,7 @@ class Form:
         counted, more = self.program.counted(n, p), np.asarray(counted_more, dtype=np.float64)
         sharing = np.ceil(p / self.cores)  # ranks on the core with most
         shared = (counted.steps + counted.shared * (sharing - 1.0)) * more
-        steps = {"W": n**0, "n_half": 1.0 / n, "m_half": p / n, "m_2": p / n**2}
+        steps = {"W": n**0} | {x.symbol: x.weight(n, p) for x in SMALL_SIZES.values()}
         time, compute, disk = (np.zeros((n.size, len(self.columns))) for _ in range(3))
         for j, column in enumerate(self.columns):
             if column.symbol in steps:
