@@ -69,3 +69,9 @@ def test_missing_packages_are_named_with_their_extra(monkeypatch):
         load_tagger("textblob")
     with pytest.raises(RunFailed, match=r'nltk.* pip install "parcast\[features\]"'):
         _tokenisers.__wrapped__()
+
+
+def test_a_textblob_without_its_tagger_is_refused_with_the_versions_that_have_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "textblob._text", None)
+    with pytest.raises(RunFailed, match=r"the package textblob from 0\.18 to below 0\.21"):
+        load_tagger("textblob")

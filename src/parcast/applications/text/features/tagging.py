@@ -42,14 +42,16 @@ PENN = {
 def textblob_tagger() -> Tagger:
     """E. Brill's tagger as TextBlob has it: a word list, and rules for forms and for context.
 
-    `textblob.taggers.PatternTagger` leaves the rules out, so its tags are worse.
+    `textblob.taggers.PatternTagger` leaves the rules out, so its tags are worse, and so does
+    `textblob.en.parser.find_tags`: the function that takes them has a private name, so that
+    versions up to the last that has it are required.
     """
     try:
         from textblob._text import find_tags
         from textblob.en import lexicon
     except ImportError as error:
         raise RunFailed(
-            "The tagger textblob requires the package textblob, which is not installed. "
+            "The tagger textblob requires the package textblob from 0.18 to below 0.21. "
             'Install it with: pip install "parcast[features]"'
         ) from error
     rules = {"morphology": lexicon.morphology, "context": lexicon.context}
