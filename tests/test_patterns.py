@@ -44,6 +44,9 @@ RUNS = {  # code that makes the patterns of a function, run in its module
     "parcast.units._loosely": "_loosely('Mbytes per sec')",
 }
 LEFT_OUT = {
+    "parcast.timings.tables.durations._is_divided": (
+        "is one character or class of the user's own pattern, asked of one character"
+    ),
     "parcast.timings.tables.durations.compiled": (
         "is the user's own pattern for a log, asked of LONGEST characters of a line at most"
     ),

@@ -13,7 +13,13 @@ from parcast.units import TIME_UNITS, shown
 
 LONGEST: Final = 10_000  # characters of a line that are searched
 LONGEST_PATTERN: Final = 1_000  # characters
-NESTED: Final = re.compile(r"\([^()]*[*+][^()]*\)[*+{]")  # may take forever
+TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|.", re.DOTALL)  # of an expression
+VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]{0,9}x")
+ENDED: Final = re.compile(  # something again and again, then what is plain
+    r"(?:\?:)?(?P<again>\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|[^\\])[*+](?P<end>\\\W|[^\\.^$*+?{}\[\]|()])"
+    r"(?:\\\W|[^\\.^$*+?{}\[\]|()])*+",
+    re.DOTALL,
+)
 UNITS = {  # how each is spelled
     unit: "|".join(
         "[u\u00b5\u03bc]s" if word == "us" else word
@@ -56,9 +62,41 @@ def compiled(text: str | None, name: str) -> re.Pattern[str] | None:
         raise _refusal(name, f"{shown(repr(text))}, in which: {error}") from None
     if not pattern.groups:
         raise _refusal(name, shown(repr(text)), must="have a group in parentheses")
-    if NESTED.search(text):
+    if _may_take_forever(text):
         raise _refusal(name, shown(repr(text)), must="have no repetition within a repetition")
     return pattern
+
+
+def _may_take_forever(text: str) -> bool:
+    r"""Whether an expression repeats what has a repetition, and can divide a text in many ways.
+
+    >>> _may_take_forever(r"(a+)+"), _may_take_forever(r"((?:a+))+"), _may_take_forever(r"(\w+ )*")
+    (True, True, False)
+    """
+    is_verbose = bool(VERBOSE.search(text))  # blanks are nothing
+    groups: list[tuple[int, bool]] = []  # where each that is open begins; whether it repeats
+    for token in TOKEN.finditer(text):
+        is_repeated = token[0] in "*+"
+        if token[0] == "(":
+            groups.append((token.end(), False))
+        elif token[0] == ")" and groups:
+            start, repeats = groups.pop()
+            again = text[token.end() : token.end() + 1] in ("*", "+", "{")
+            if repeats and again and (is_verbose or not _is_divided(text[start : token.start()])):
+                return True
+            is_repeated = repeats or again
+        if is_repeated and groups:
+            groups[-1] = (groups[-1][0], True)
+    return False
+
+
+def _is_divided(body: str) -> bool:
+    """Whether each repetition of a group ends with what cannot be repeated in it."""
+    match = ENDED.fullmatch(body)
+    if match is None:
+        return False
+    widest = re.IGNORECASE | re.DOTALL  # whatever the flags of the expression are
+    return not re.fullmatch(match["again"], match["end"].lstrip("\\"), widest)
 
 
 def _refusal(name: str, got: str, must: str = "be a regular expression") -> ParameterError:
