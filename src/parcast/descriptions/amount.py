@@ -6,6 +6,7 @@ by 1 + s to the value times 1 + s. A value that ends in `?`, as in `"1 GB/s ?"`,
 it is used, and every answer says so.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,12 @@ class Amount:
     text: str  # as it was written
     expression: Expression = field(repr=False)
     spread: float = 0.0  # half-width of its 90 % interval over its value [1]
+    _number: float = field(init=False, repr=False, compare=False)  # NaN of a formula in axes
+
+    def __post_init__(self) -> None:
+        """Compute once what does not depend on axes."""
+        number = np.nan if self.expression.axes else float(self.expression())
+        object.__setattr__(self, "_number", number if 0 <= number <= MOST else np.nan)
 
     @classmethod
     def of(cls, value: object, dimensions: Sequence[Dimension], *, name: str) -> "Amount":
@@ -100,6 +107,8 @@ class Amount:
         factor = np.asarray(at.get(f"{self.name}*", 1.0), dtype=np.float64)
         if self.name in at:
             return np.asarray(at[self.name], dtype=np.float64) * factor
+        if not math.isnan(self._number):
+            return np.asarray(self._number * factor)
         used = {axis: at[axis] for axis in self.expression.axes if axis in at}
         value = self.expression(**used)
         large = value > MOST
