@@ -289,10 +289,27 @@ def test_small_regions_of_a_complex_loop_are_told_apart():
     assert rows["cells wet"].unit_time == pytest.approx(3e-6)
     assert rows["cells dry"].unit_time == pytest.approx(1e-6)
     assert rows["cells wet"].kind == "loop"
-    assert rows["cells wet"].residual is None
+    assert rows["cells wet"].residual == pytest.approx(0, abs=1e-9)
     assert rows["cells wet"].share + rows["cells dry"].share == pytest.approx(1)
     assert told.conditions["cells"] < 1e3
     assert rows["cells dry"].iterations is not None
+
+
+def test_a_complex_loop_takes_as_long_as_its_slowest_rank_by_its_own_counts():
+    """Ranks with most of different small regions: maxima of each would count the time twice."""
+
+    def uneven(n):
+        counts = [{"wet": 30 * n, "dry": 0.0}, {"wet": 0.0, "dry": 60 * n}]
+        walls = [counts[0]["wet"] * 3e-6, counts[1]["dry"] * 1e-6]
+        return run(
+            2,
+            lambda r: [total("cells", "complex", wall=walls[r], counts=counts[r])],
+            n=n,
+        )
+
+    told = characterise([uneven(10), uneven(20), uneven(40)])
+    time = predict(told.program, NETWORK, p=[2], n=[10, 20, 40]).time.ravel()
+    assert time == pytest.approx([30 * n * 3e-6 for n in (10, 20, 40)])
 
 
 def test_small_regions_that_run_in_step_are_refused_with_the_condition_number():
@@ -355,6 +372,9 @@ def test_times_without_regions_tell_what_timing_changes():
     p = [1, 2, 4]
     plain = Measurements(p=p, n=[402] * 3, time=[plate(402, k).time * 0.8 for k in p])
     told = characterise([plate(402, k) for k in p], plain=plain)
+    assert [x.ratio for x in told.perturbed] == pytest.approx([1.25] * 3)
+    assert [x.p for x in told.perturbed] == p
+    assert "Perturbation" in str(told)
     assert told.warnings[0].startswith("Counters change the time by more than 5% at p = 1, 2, 4")
     with pytest.raises(ParameterError, match="plain must have times at p"):
         characterise([plate(102, 1)], plain=plain)

@@ -21,7 +21,7 @@ from parcast.characterisation.loops import (
     simple_loop,
     work_of,
 )
-from parcast.characterisation.notes import notes_of
+from parcast.characterisation.notes import notes_of, perturbed_by_count
 from parcast.characterisation.result import Characterisation
 from parcast.characterisation.rows import Called, Rows, keys_of_called, keys_of_loop, program_text
 from parcast.characterisation.runs import RegionRuns, RunsOfProgram, runs_of_program
@@ -122,8 +122,9 @@ def characterise(
         for (_, region), described in zip(parts, phase.region, strict=True)
         if (share := table.explained(region, described)) is not None
     }
+    perturbed = () if plain is None else perturbed_by_count(gathered, plain)
     perturbation, warnings = notes_of(
-        gathered, loops, rows, clock=clock, plain=plain, explained=explained
+        gathered, loops, rows, clock=clock, perturbed=perturbed, explained=explained
     )
     return Characterisation(
         program=program,
@@ -136,6 +137,7 @@ def characterise(
         clock=clock,
         conditions=conditions,
         perturbation=perturbation,
+        perturbed=perturbed or None,
         uncovered=gathered.uncovered,
         warnings=(*disturbed, *warnings),
     )

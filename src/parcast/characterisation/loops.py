@@ -4,11 +4,12 @@
 
 so that E * ceil(I / P) is the time of the slowest rank, as a region's time is the maximum over the
 processors. Where the rank with the most has more than ceil(I / P), I is P times what it has. The
-unit times of a complex loop follow from one row for each rank of each run, [S] (2) to (5).
+unit times of a complex loop follow from one row for each rank of each run, [S] (2) to (5). Its
+time is that of the rank whose own counts take longest together.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -43,6 +44,7 @@ class DescribedLoop:
     spread: float  # half-width of the 90 % interval of that time over itself [1]
     unit_time: Array  # of one, in each run [s]
     time: Array  # of all on the rank with the most, in each run [s]
+    residual: float | None = None  # of the whole loop that it is a small region of [1]
     warnings: tuple[str, ...] = ()
 
 
@@ -156,23 +158,43 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[DescribedLoop], f
         if run is not None
     ]
     spread = _of_spreads(solved.fit.residuals + 1.0, figures=len(names))
+    residual = float(np.sqrt(np.mean(np.square(solved.fit.residuals))))
+    units = dict(zip(names, map(float, solved.fit.coefficients), strict=True))
+    slowest = _slowest(region, units)
     loops = [
-        _small_loop(region, name, float(unit), spread)
-        for name, unit in zip(names, solved.fit.coefficients, strict=True)
+        replace(_small_loop(region, name, unit, spread, slowest), residual=residual)
+        for name, unit in units.items()
     ]
     loops[0] = _with_warnings(loops[0], warnings)
     return loops, solved.condition
 
 
-def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> DescribedLoop:
-    """One small region of a complex loop."""
-    by_rank = [
+def _counts_of(region: RegionRuns, name: str) -> list[Array]:
+    """How often every rank passed a small region, an array for each run."""
+    return [
         np.array([0.0 if x is None else x.counts.get(name, 0.0) for x in ranks])
         for ranks in region.ranks
     ]
+
+
+def _slowest(region: RegionRuns, units: Mapping[str, float]) -> list[int]:
+    """Number of the rank whose small regions take longest together, in each run."""
+    times = [np.zeros(len(ranks)) for ranks in region.ranks]
+    for name, unit in units.items():
+        counts = _counts_of(region, name)
+        times = [x + unit * own for x, own in zip(times, counts, strict=True)]
+    return [int(np.argmax(time)) for time in times]
+
+
+def _small_loop(
+    region: RegionRuns, name: str, unit: float, spread: float, slowest: Sequence[int]
+) -> DescribedLoop:
+    """One small region of a complex loop, by the counts of the slowest rank of each run."""
+    by_rank = _counts_of(region, name)
     total = np.array([counts.sum() for counts in by_rank])
-    most = np.array([counts.max() for counts in by_rank])
-    is_uneven = np.any(most > np.ceil(total / region.p - 1e-9) * (1 + UNEVEN))
+    most = np.array([counts[rank] for counts, rank in zip(by_rank, slowest, strict=True)])
+    even = total / region.p
+    is_uneven = np.any(np.abs(most - even) > np.maximum(UNEVEN * even, 1.0))
     counted = most * region.p if is_uneven else total
     once = count_formula([1.0], [1.0])
     return DescribedLoop(
@@ -189,8 +211,6 @@ def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> De
 
 def _with_warnings(loop: DescribedLoop, warnings: Sequence[str]) -> DescribedLoop:
     """Add what is to be said of all small regions to the first of them."""
-    from dataclasses import replace
-
     return replace(loop, warnings=tuple(warnings))
 
 

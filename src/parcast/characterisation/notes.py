@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from parcast.characterisation.loops import DescribedLoop
-from parcast.characterisation.result import CharacterisedRegion
+from parcast.characterisation.result import CharacterisedRegion, Perturbed
 from parcast.characterisation.runs import RunsOfProgram
 from parcast.errors import Argument, ParameterError
 from parcast.laws.counters import NOTICED, perturbation, perturbation_warnings
@@ -28,7 +28,7 @@ def notes_of(
     rows: Sequence[CharacterisedRegion],
     *,
     clock: str,
-    plain: Measurements | None,
+    perturbed: Sequence[Perturbed],
     explained: Mapping[str, float],
 ) -> tuple[float, tuple[str, ...]]:
     """Share of the time that timing took, and all warnings.
@@ -38,7 +38,7 @@ def notes_of(
     took = max(run.perturbation for run in gathered.runs)
     warnings = [
         *_perturbed(took),
-        *(_compared(gathered, plain) if plain is not None else ()),
+        *perturbation_warnings([x.p for x in perturbed], [x.ratio for x in perturbed]),
         *gathered.warnings,
         *(text for loop in loops for text in loop.warnings),
         *_inexact(rows),
@@ -63,8 +63,8 @@ def _perturbed(took: float) -> Iterator[str]:
         )
 
 
-def _compared(gathered: RunsOfProgram, plain: Measurements) -> Iterator[str]:
-    """Compare with times of the same runs without regions."""
+def perturbed_by_count(gathered: RunsOfProgram, plain: Measurements) -> tuple[Perturbed, ...]:
+    """Compare with times of the same runs without regions, at each count that both have."""
     counts, with_regions, without = [], [], []
     for p, n, run in zip(gathered.p, _sizes(gathered), gathered.runs, strict=True):
         same = plain.axes["p"] == p
@@ -83,15 +83,18 @@ def _compared(gathered: RunsOfProgram, plain: Measurements) -> Iterator[str]:
         )
     # Repetitions of one point are noise; their median tells what timing changes.
     points = sorted(set(counts))
-    medians = [
-        (
-            float(np.median([x for x, p in zip(with_regions, counts, strict=True) if p == point])),
-            float(np.median([x for x, p in zip(without, counts, strict=True) if p == point])),
-        )
-        for point in points
+    both = [
+        [
+            float(np.median([x for x, p in zip(times, counts, strict=True) if p == point]))
+            for point in points
+        ]
+        for times in (with_regions, without)
     ]
-    ratio = perturbation(*zip(*medians, strict=True))
-    yield from perturbation_warnings(points, ratio)
+    ratios = perturbation(*both).tolist()
+    return tuple(
+        Perturbed(p=int(p), with_regions=timed, without=bare, ratio=ratio)
+        for p, timed, bare, ratio in zip(points, *both, ratios, strict=True)
+    )
 
 
 def _sizes(gathered: RunsOfProgram) -> Sequence[float]:

@@ -35,13 +35,25 @@ class CharacterisedRegion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Perturbed:
+    """What timed regions change at one count: `perturbation` is the ratio of the medians."""
+
+    _outline = "p with_regions_s=with_regions without_s=without perturbation=ratio"
+
+    p: int  # processors [1]
+    with_regions: float  # median of the runs with timed regions [s]
+    without: float  # of those without [s]
+    ratio: float  # of the first over the second [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Characterisation(Result):
     """A program as its runs describe it."""
 
     _schema = "parcast/characterisation/1"
     _outline = """
-        program=program.name runs p n largest clock conditions perturbation uncovered warnings
-        toml inputs rows
+        program=program.name runs p n largest clock conditions perturbation perturbed? uncovered
+        warnings toml inputs rows
     """
 
     program: Program
@@ -56,6 +68,7 @@ class Characterisation(Result):
     perturbation: float  # share of the time that timing took, the most of all runs [1]
     uncovered: float  # share of the time in no region, the most of all runs [1]
     warnings: tuple[str, ...]
+    perturbed: tuple[Perturbed, ...] | None = None  # by count; `null` without times to compare
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

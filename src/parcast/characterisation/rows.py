@@ -15,6 +15,7 @@ from parcast.aliases import Array
 from parcast.characterisation.loops import LEAST_SPREAD, DescribedLoop
 from parcast.characterisation.result import CharacterisedRegion
 from parcast.characterisation.runs import RegionRuns, RunsOfProgram
+from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
 from parcast.laws.count_formulas import CountFormula
@@ -56,7 +57,9 @@ class Rows:
             "kind": part.kind,
             "share": self._share(part, region),
             "calls": part.calls.text,
-            "residual": None if is_small else self._residual(region, described, own),
+            "residual": part.residual
+            if isinstance(part, DescribedLoop) and is_small
+            else self._residual(region, described, own),
             "imbalance": float(imbalance.max()),
         }
         if isinstance(part, DescribedLoop):
@@ -151,15 +154,25 @@ def keys_of_loop(loop: DescribedLoop, rate: float | None) -> dict[str, str]:
     keys = {"name": loop.name, "kind": loop.kind}
     if loop.calls.text != "1":
         keys["calls"] = loop.calls.text
-    return {**keys, "iterations": loop.iterations.text, "iteration": text}
+    return {**keys, "iterations": _counted(loop.iterations), "iteration": text}
 
 
 def keys_of_called(called: Called) -> dict[str, str]:
     """Keys of a region that is no loop in a program file."""
-    keys = {"name": called.name, "kind": called.kind, "calls": called.calls.text}
+    keys = {"name": called.name, "kind": called.kind, "calls": _counted(called.calls)}
     if called.volume is not None:
-        keys["volume"] = called.volume.times("B")
+        keys["volume"] = _counted(called.volume, "B")
     return keys
+
+
+def _counted(formula: CountFormula, unit: str = "") -> str:
+    """Text of a count, with +- where no formula meets what was counted."""
+    text = formula.times(unit) if unit else formula.text
+    return (
+        text
+        if formula.error < LEAST_SPREAD
+        else f"{text} +- {in_percent(min(formula.error, WIDEST))}%"
+    )
 
 
 def program_text(

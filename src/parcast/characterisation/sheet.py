@@ -1,11 +1,12 @@
 """A characterised program for a person: its regions, where they come from, what to beware of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.characterisation.result import Characterisation, CharacterisedRegion
+from parcast.characterisation.result import Characterisation, CharacterisedRegion, Perturbed
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
-from parcast.units import format_quantity, percent, shown
+from parcast.units import TIME_UNITS, format_quantity, percent, shown
+from parcast.words import common_unit, rounded
 
 UNKNOWN: Final = "-"
 LEGEND: Final = (
@@ -17,7 +18,34 @@ LEFT_OUT: Final = ((), ("imbalance",), ("imbalance", "kind"))  # columns of each
 
 def sheet_of(result: Characterisation) -> Sheet:
     """Everything that is said of a characterised program."""
-    return Sheet(tables=(_table(result),), facts=tuple(_facts(result)), warnings=result.warnings)
+    tables = [_table(result), *([_perturbed(result.perturbed)] if result.perturbed else ())]
+    return Sheet(tables=tuple(tables), facts=tuple(_facts(result)), warnings=result.warnings)
+
+
+def _perturbed(by_count: Sequence[Perturbed]) -> Table:
+    """Give the times with timed regions and without."""
+    unit = common_unit([x.without for x in by_count])
+    second = TIME_UNITS[unit]
+    columns = [
+        Column(title="p", cells=[str(x.p) for x in by_count]),
+        Column(
+            title="with regions",
+            unit=f"[{unit}]",
+            cells=[rounded(x.with_regions / second, 4) for x in by_count],
+        ),
+        Column(
+            title="without",
+            unit=f"[{unit}]",
+            cells=[rounded(x.without / second, 4) for x in by_count],
+        ),
+        Column(title="perturbation", cells=[f"{x.ratio:.3f}" for x in by_count]),
+    ]
+    return Table(
+        title="Perturbation",
+        forms=(Form(columns=columns),),
+        is_spaced=False,
+        legend="perturbation: time with timed regions over time without, medians of the runs",
+    )
 
 
 def _table(result: Characterisation) -> Table:

@@ -82,6 +82,7 @@ class TermForm:
     under: str = ""  # text of what it is divided by; "" for nothing
     shape: Shape
     cost: float  # how complicated it is; the simplest is 0
+    is_usual: bool = False  # whether counts that no formula meets exactly may have it
 
 
 def count_formula(
@@ -102,6 +103,7 @@ def count_formula(
         exact = _exact(forms, counted, at_p, at_n) or _exact_sum(forms, counted, at_p, at_n)
         if exact is not None:
             return exact
+        forms = [x for x in forms if x.is_usual]  # noise would choose among the others
     times, more = (NOISY, SLIGHT) if smooth else (NEARLY, 0.0)
     return _nearest(forms, counted, at_p, at_n, enough=lambda least: least * times + more)
 
@@ -201,7 +203,9 @@ def _sizes(*, smooth: bool) -> Iterator[TermForm]:
     thirds = [Fraction(k, 3) for k in (1, 2, 4, 5)]
     for a in halves if smooth else halves + thirds:
         cost = (1.0 + 0.1 * float(a)) if a.denominator == 1 else 2.0 + 0.1 * a.denominator
-        yield TermForm(over=_power("n", a), shape=_n_less(0, float(a)), cost=cost)
+        is_usual = a.denominator == 1 or a in (Fraction(1, 2), Fraction(2, 3), Fraction(3, 2))
+        shape = _n_less(0, float(a))
+        yield TermForm(over=_power("n", a), shape=shape, cost=cost, is_usual=is_usual)
     if smooth:
         return
     for k in (1, 2, -1, -2):
@@ -243,8 +247,10 @@ def _shares(*, has_n: bool) -> Iterator[TermForm]:
     for b in (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 3), Fraction(2, 3)):
         cost = 1.0 if b == 1 else 2.0 + 0.1 * b.denominator
         text = _power("p", b)
-        yield TermForm(over=text, shape=_p_to(float(b)), cost=cost)
-        yield TermForm(over="", under=text, shape=_p_to(-float(b)), cost=cost)
+        is_usual = b == 1 or b == Fraction(2, 3)
+        yield TermForm(over=text, shape=_p_to(float(b)), cost=cost, is_usual=b == 1)
+        shape = _p_to(-float(b))
+        yield TermForm(over="", under=text, shape=shape, cost=cost, is_usual=is_usual)
     yield TermForm(over="(p - 1)", shape=lambda p, _: p - 1, cost=1.5)
     yield TermForm(over="(p - 1)", under="p", shape=lambda p, _: (p - 1) / p, cost=1.8)
     yield TermForm(over="min(2, p - 1)", shape=lambda p, _: np.minimum(2.0, p - 1), cost=1.9)
@@ -256,7 +262,7 @@ def _shares(*, has_n: bool) -> Iterator[TermForm]:
         yield TermForm(over=f"ceil({less}/p)", shape=_largest_share(k), cost=2.0 + 0.1 * k)
 
 
-ONE: Final = TermForm(over="", shape=lambda p, _: np.ones_like(p), cost=0.0)
+ONE: Final = TermForm(over="", shape=lambda p, _: np.ones_like(p), cost=0.0, is_usual=True)
 
 
 def _forms(*, has_p: bool, has_n: bool, smooth: bool) -> Iterator[TermForm]:
@@ -269,6 +275,7 @@ def _forms(*, has_p: bool, has_n: bool, smooth: bool) -> Iterator[TermForm]:
             under=share.under,
             shape=_product(size.shape, share.shape),
             cost=size.cost + share.cost,
+            is_usual=size.is_usual and share.is_usual,
         )
         for size in sizes
         for share in shares
