@@ -45,11 +45,11 @@ def test_a_description_and_validate_have_the_same_law(name):
     assert form.terms(n, p).time @ costs == pytest.approx(times.time, rel=1e-12)
 
 
-def runs_of(*parts, noise=0.01, **own):
+def runs_of(*parts, noise=0.01, seed=2, **own):
     grid = np.array([(a, b) for a in (1, 2, 4) for b in (2e4, 1e5, 2e6) for _ in range(3)]).T
     phase = law_named("sort")(**LAW, capacities=own)
     times = phase.times(Machine(), {"p": grid[0], "n": grid[1], "d": 1.0})
-    random = np.random.default_rng(2)
+    random = np.random.default_rng(seed)
     of_law = {"compute_s": times.compute, "communication_s": times.communication}
     seconds = {
         name: np.broadcast_to(x, grid[0].shape) * np.exp(random.normal(0, noise, len(grid[0])))
@@ -91,3 +91,39 @@ def test_a_startup_longer_than_a_run_is_refused():
         "capacities.disk_startup must be below the time of a run, got 60. Check its unit, or "
         "leave it out."
     )
+
+
+def test_terms_that_the_law_leaves_out_are_named_with_a_first_guess():
+    runs = runs_of("compute_s", "disk_s", **{key: TRUE[key] for key in KEYS})
+    said = [x for x in fit(Program(phase=[LAW]), runs, starts=2).warnings if "grows with n" in x]
+    assert len(said) == 2
+    disk, compute = sorted(said, key=lambda x: x.startswith("compute_s"))
+    assert disk.startswith("disk_s grows with n otherwise than the law, by up to ")
+    assert 'Write disk_startup = "' in disk
+    assert 'Write half_size = "' in compute
+    again = fit(Program(phase=[LAW | {"capacities": {"disk_startup": "1 ms"}}]), runs, starts=2)
+    assert not any(x.startswith("disk_s grows") for x in again.warnings)
+
+
+def test_no_term_is_named_where_none_is_missing():
+    rates = {key: TRUE[key] for key in ("compute", "network", "disk")}
+    said = [
+        text
+        for seed in range(30)
+        for text in fit(
+            Program(phase=[LAW]),
+            runs_of("compute_s", "disk_s", noise=0.03, seed=seed, **rates),
+            starts=1,
+            interval=False,
+        ).warnings
+        if "grows with n" in text
+    ]
+    assert len(said) <= 3
+
+
+def test_columns_that_would_determine_a_capacity_are_advised():
+    runs = Measurements(p=[1, 2, 4], n=1e5, time=[2.0, 1.2, 0.9])
+    found = fit(Program(phase=[LAW]), runs, starts=2)
+    assert not found["capacities.disk"].is_determined
+    assert found.advice[0].startswith("The column")
+    assert "disk_s" in found.advice[0]

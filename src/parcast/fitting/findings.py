@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.program import placeholders_of
 from parcast.errors import Argument
+from parcast.fitting.guesses import COLUMNS
 from parcast.fitting.identifiability import (
     SMALL_PART,
     Direction,
@@ -31,6 +32,7 @@ from parcast.fitting.solver import FitTask
 from parcast.fitting.written import AT_BOUND, LARGEST, as_written
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import Dimension, format_quantity, in_percent
+from parcast.words import joined
 
 OUT_OF_SIGHT: Final = 1e-2  # coordinate whose part in a sum is not seen
 FEW_FREEDOM: Final = 2.0  # degrees of freedom of the runs
@@ -126,7 +128,10 @@ def findings(
             np.linalg.svd(end.relative, compute_uv=False), dtype=np.float64
         ),
         undetermined=tuple(in_words(x, end.names, scales, _why(x, model)) for x in undetermined),
-        advice=tuple(advice(undetermined, precision, candidates, candidate_rows)),
+        advice=(
+            *_missing_columns([x.name for x in written.parameters if not x.is_determined], task),
+            *advice(undetermined, precision, candidates, candidate_rows),
+        ),
         warnings=tuple(
             chain(
                 placeholders_of(written.program, written.machine),
@@ -140,6 +145,22 @@ def findings(
         law=model.program.law,
         sources=model.program.sources_of_law,
     )
+
+
+def _missing_columns(names: Sequence[str], task: FitTask) -> Iterator[str]:
+    """Name the columns that would determine capacities that are not determined."""
+    if task.model.is_speedup:
+        return
+    known = {x.column for x in task.columns}
+    own = {name: COLUMNS.get(name.rpartition("capacities.")[2], "") for name in names}
+    wanted = {name: x for name, x in own.items() if x and x not in known and "capacities" in name}
+    if wanted:
+        columns = list(dict.fromkeys(wanted.values()))
+        yield (
+            f"The column{'s' if len(columns) > 1 else ''} {joined(columns)}, the seconds of "
+            f"{'these parts' if len(columns) > 1 else 'this part'} of each time, would determine "
+            f"{joined(list(wanted))}."
+        )
 
 
 def _end(task: FitTask, noise: Noise, coordinates: Array) -> _End:

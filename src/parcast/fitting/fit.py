@@ -43,7 +43,7 @@ from parcast.fitting.result import Fit
 from parcast.fitting.runs import Noise, runs_of
 from parcast.fitting.solver import FitTask, Solution, intervals, with_scale
 from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
-from parcast.fitting.varying import constants_by_p
+from parcast.fitting.varying import constants_by_p, terms_of_n
 from parcast.fitting.written import one_value, with_formulas, written_by_p
 from parcast.importers.registry import as_measurements
 from parcast.show.warning import Rank, RankedWarning
@@ -160,6 +160,8 @@ def fit(
             trends += (x.warning(one_value(fitted[x.name])) for x in varying)
     if fitted.has_converged and not fitted.by_p and (trend := _trend(task, noise, coordinates)):
         trends.append(trend_of_fit(trend, or_else=", or write a constant as a formula of p"))
+    if fitted.has_converged and free is None and not task.model.is_speedup:
+        trends += terms_of_n(task, noise, coordinates, measurements)
     trends += [*unexplained(task.runs, task.columns), *_fitted_again(program, fitted)]
     if task.model.is_speedup:
         return replace(fitted, warnings=(*trends, *fitted.warnings))

@@ -33,6 +33,7 @@ COLUMNS: Final = {"compute": "compute_s", "network": "communication_s", "disk": 
 EXAMPLES: Final = {"compute": "100 Mflop/s", "network": "100 MB/s", "disk": "100 MB/s"}
 LITTLE: Final = 100.0  # time of a run over that of its bytes, at first
 SMALL: Final = 0.1  # of a time: what weighs on small sizes, and a startup, at first
+TERMS_OF_N: Final = ("half_size", "disk_startup")  # that a fit looks for
 STARTUPS: Final = ("latency", "disk_startup")
 DIGITS: Final = 2
 
@@ -72,6 +73,18 @@ def with_guesses(
         phases.append(_with_capacities(phase, texts))
     if not guesses:
         return program, {}
+    return program.model_copy(update={"phase": tuple(phases)}), guesses
+
+
+def with_terms_of_n(program: Program, runs: Measurements) -> tuple[Program, dict[str, str]]:
+    """Program with first guesses of the terms of its laws that it leaves out, and their texts."""
+    phases: list[Phase] = []
+    guesses: dict[str, str] = {}
+    for i, phase in enumerate(program.phase):
+        before = f"{label}.capacities." if (label := program.label(i)) else "capacities."
+        texts = dict(_small(phase, runs, before, [before + key for key in TERMS_OF_N]))
+        guesses |= {before + key: text for key, text in texts.items()}
+        phases.append(_with_capacities(phase, texts))
     return program.model_copy(update={"phase": tuple(phases)}), guesses
 
 

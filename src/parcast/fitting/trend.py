@@ -103,6 +103,21 @@ def chance_of_trend(
     return min(1.0, min(chances) * len(added))
 
 
+def chance_of_term(
+    term: Array, residuals: Array, jacobian: Array, *, level: float, repetitions: float | None
+) -> tuple[float, float]:
+    """How much of another term lowers the residuals most, and the chance of it; as above. [1].
+
+    `term`, (runs,), are the derivatives of the residuals by its amount.
+    """
+    fitted = _basis(jacobian)
+    column = _padded(term[:, None], len(residuals))
+    own = column - fitted @ (fitted.T @ column)
+    left = residuals - fitted @ (fitted.T @ residuals)
+    amount = -float(own[:, 0] @ left) / max(float(own[:, 0] @ own[:, 0]), 1e-300)
+    return amount, _chance(term[:, None], fitted, residuals, level=level, repetitions=repetitions)
+
+
 def _padded(columns: Array, rows: int) -> Array:
     """Columns with rows of 0 behind them."""
     return np.pad(columns, ((0, rows - len(columns)), (0, 0)))

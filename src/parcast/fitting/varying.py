@@ -11,7 +11,7 @@ References
    Statistics, vol. 6, no. 2, pp. 65-70, 1979.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,11 +20,18 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.amount import WIDEST
 from parcast.fitting.by_p import ConstantByP, constant_by_p
-from parcast.fitting.model import RATES, Parameter
+from parcast.fitting.guesses import with_terms_of_n
+from parcast.fitting.model import RATES, Parameter, parameters_of
+from parcast.fitting.observed import names_of
 from parcast.fitting.runs import Noise
 from parcast.fitting.solver import FitTask, intervals
-from parcast.fitting.trend import CHANCE, LEAST, chance_of_trend
+from parcast.fitting.trend import CHANCE, LEAST, chance_of_term, chance_of_trend
+from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measurements import Measurements
+from parcast.units import format_quantity, percent
 
+MOST: Final = 50.0  # logarithm of a factor that is computed
+LITTLE: Final = 0.01  # of a guess, to take derivatives at
 SEEN: Final = 0.01  # of the largest part of a constant in a time: what shows it at a run
 STARTUP: Final = "latency"
 ROUNDS: Final = 5
@@ -53,6 +60,36 @@ def _varying(task: FitTask, noise: Noise, coordinates: Array) -> list[int]:
             break
         found.append(open_ones.pop(least))
     return found
+
+
+def terms_of_n(
+    task: FitTask, noise: Noise, coordinates: Array, measurements: Measurements
+) -> Iterator[str]:
+    """Name the terms of the laws that are left out, and that the runs show at small sizes."""
+    model = task.model
+    program, guesses = with_terms_of_n(model.program, measurements)
+    if not guesses:
+        return
+    known = parameters_of(program, model.machine, model.points, free=list(guesses), fixed=None)
+    more = replace(task, model=replace(model, program=program, parameters=known))
+    little = np.full((1, len(known)), LITTLE)
+    terms = replace(more, model=replace(more.model, parameters=(*model.parameters, *known)))
+    _, rows = terms.residuals(noise.levels, np.append(coordinates[None], little, axis=1))
+    columns = _Columns(task, noise, coordinates)
+    for parameter, term in zip(known, rows[0, : len(task.measured), -len(known) :].T, strict=True):
+        amount, chance, size, column = columns.term(term)
+        value = amount * (parameter.value or 0.0)
+        if chance * len(known) < CHANCE and value > 0 and size > LEAST:
+            key = parameter.name.rpartition(".")[2]
+            text = format_quantity(value, parameter.amount.dimension, 2)
+            yield RankedWarning(
+                f"{column} grows with n otherwise than the law, by up to {percent(size)}, as with "
+                f'{parameter.name} = {text}. Write {key} = "{text}" among the capacities of the '
+                "phase, as a first guess, and fit again; or measure near the n that you predict.",
+                kind=f"{parameter.name} with n",
+                rank=Rank.SERIOUS,
+                size=size,
+            )
 
 
 class _Columns:
@@ -96,6 +133,26 @@ class _Columns:
             level=self._noise.levels[k],
             repetitions=self._task.columns[k].repetitions,
         )
+
+    def term(self, term: Array) -> tuple[float, float, float, str]:
+        """How much of a term is missing, its chance, the largest share of it, and the column.
+
+        `term`, (rows,), are derivatives of the residuals.
+        """
+        pairs = [slice(a, b) for a, b in zip(self._ends[:-1], self._ends[1:], strict=True)]
+        k = int(np.argmax([float((term[x] ** 2).sum()) for x in pairs]))
+        known = np.arange(len(self._p), len(self._residuals))
+        used = np.concatenate([np.arange(pairs[k].start, pairs[k].stop), known])
+        own, level = self._task.columns[k], self._noise.levels[k]
+        amount, chance = chance_of_term(
+            term[pairs[k]],
+            self._residuals[used],
+            self._jacobian[used][:, self._inside],
+            level=level,
+            repetitions=own.repetitions,
+        )
+        size = float(np.expm1(min(np.abs(amount * term[pairs[k]]).max(initial=0.0) * level, MOST)))
+        return amount, chance, size, next(iter(names_of([own])))
 
     def _rows(self, i: int) -> slice:
         """Rows of the column that says most of a constant."""
