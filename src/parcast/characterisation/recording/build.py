@@ -32,7 +32,7 @@ def compiler_of_mpi(named: str | None = None) -> str:
             f"There is no {named or 'mpicc'}, which builds the recorder. Load the MPI of the "
             f"program, or name its compiler: {Argument('mpicc')}. {INSTALL}"
         )
-    return os.path.realpath(found) if named is None else os.path.abspath(found)
+    return os.path.abspath(found)  # what it does may depend on its name
 
 
 def recorder_for(mpicc: str) -> Path:

@@ -109,17 +109,20 @@ static void end_computing(double now) {
     }
 }
 
-/* Begin a call; 0 where it is not recorded: inside another, before MPI or of another thread. */
-static double enter(void) {
-    double now;
+/* Begin a call that may find nothing: computing goes on until it is known. 0 where the call is not
+   recorded: inside another, before MPI or of another thread. */
+static double enter_poll(void) {
     if (!is_active) return 0;
     if (!pthread_equal(pthread_self(), thread)) {
         __atomic_add_fetch(&other_threads, 1, __ATOMIC_RELAXED);
         return 0;
     }
-    if (depth++) return 0;
-    now = wall();
-    end_computing(now);
+    return depth++ ? 0 : wall();
+}
+
+static double enter(void) {
+    double now = enter_poll();
+    if (now > 0) end_computing(now);
     return now;
 }
 
@@ -171,6 +174,22 @@ static void wait_done(double since, int is_complete) {
     if (is_complete && calls > 0) add(&regions[EXCHANGE], pending.wall, calls, volume);
     if (is_complete && (calls > 0 || pending.collectives > 0)) memset(&pending, 0, sizeof pending);
     begin_computing();
+}
+
+/* What found nothing is waiting, and no computing. */
+static void polled(double since, int is_complete) {
+    double took;
+    if (since > 0 && is_complete) end_computing(since);
+    if (since <= 0 || is_complete) {
+        wait_done(since, is_complete);
+        return;
+    }
+    depth--;
+    last = wall();
+    took = last - since;
+    pending.wall += took;
+    computing_since += took;
+    processor_since = -1;
 }
 
 static double bytes(double count, MPI_Datatype type) {
@@ -314,14 +333,15 @@ static void measure_entry(void) {
     double least = 1e9, begin;
     int trial, i;
     Region kept = regions[COMPUTING], barrier = regions[BARRIER];
+    begin = wall();
+    for (i = 0; i < 200; i++) clock_of(CLOCK_THREAD_CPUTIME_ID);
+    reading_cost = (wall() - begin) / 200;
+    readings = 1e300; /* none meanwhile */
     for (trial = 0; trial < 5; trial++) {
         begin = wall();
         for (i = 0; i < 200; i++) leave(enter(), BARRIER, 0, 0);
         if ((wall() - begin) / 200 < least) least = (wall() - begin) / 200;
     }
-    begin = wall();
-    for (i = 0; i < 200; i++) clock_of(CLOCK_THREAD_CPUTIME_ID);
-    reading_cost = (wall() - begin) / 200;
     entry_cost = least / 2; /* a call is a pass through its own region and through computing */
     regions[COMPUTING] = kept;
     regions[BARRIER] = barrier;
@@ -431,6 +451,13 @@ int MPI_Pcontrol(const int level, ...) {
         post(since_, sent, received, since_ > 0 ? (volume) : 0); \
         return result_; \
     } while (0)
+#define POLLED(is_complete, call) \
+    do { \
+        double since_ = enter_poll(); \
+        int result_ = call; \
+        polled(since_, is_complete); \
+        return result_; \
+    } while (0)
 #define WAITED(is_complete, call) \
     do { \
         double since_ = enter(); \
@@ -451,19 +478,19 @@ int MPI_Waitany(int n, MPI_Request r[], int *i, MPI_Status *s) { WAITED(1, PMPI_
 int MPI_Waitsome(int n, MPI_Request r[], int *o, int i[], MPI_Status s[]) {
     WAITED(1, PMPI_Waitsome(n, r, o, i, s));
 }
-int MPI_Test(MPI_Request *r, int *flag, MPI_Status *s) { WAITED(*flag, PMPI_Test(r, flag, s)); }
+int MPI_Test(MPI_Request *r, int *flag, MPI_Status *s) { POLLED(*flag, PMPI_Test(r, flag, s)); }
 int MPI_Testall(int n, MPI_Request r[], int *flag, MPI_Status s[]) {
-    WAITED(*flag, PMPI_Testall(n, r, flag, s));
+    POLLED(*flag, PMPI_Testall(n, r, flag, s));
 }
 int MPI_Testany(int n, MPI_Request r[], int *i, int *flag, MPI_Status *s) {
-    WAITED(*flag, PMPI_Testany(n, r, i, flag, s));
+    POLLED(*flag, PMPI_Testany(n, r, i, flag, s));
 }
 int MPI_Testsome(int n, MPI_Request r[], int *o, int i[], MPI_Status s[]) {
-    WAITED(*o > 0, PMPI_Testsome(n, r, o, i, s));
+    POLLED(*o > 0, PMPI_Testsome(n, r, o, i, s));
 }
 int MPI_Probe(int from, int tag, MPI_Comm c, MPI_Status *s) { WAITED(0, PMPI_Probe(from, tag, c, s)); }
 int MPI_Iprobe(int from, int tag, MPI_Comm c, int *flag, MPI_Status *s) {
-    WAITED(0, PMPI_Iprobe(from, tag, c, flag, s));
+    POLLED(0, PMPI_Iprobe(from, tag, c, flag, s));
 }
 int MPI_Mprobe(int from, int tag, MPI_Comm c, MPI_Message *m, MPI_Status *s) {
     WAITED(0, PMPI_Mprobe(from, tag, c, m, s));
@@ -537,7 +564,7 @@ int MPI_File_close(MPI_File *f) { RECORDED(WRITE, 0, 0, PMPI_File_close(f)); }
 #define MPI_NAME(name) MPI_##name
 #define PMPI_NAME(name) PMPI_##name
 #define LOCAL(name) name
-#include __FILE__
+#include "recorder.c"
 #undef COUNT
 #undef PLACE
 #undef MPI_NAME
@@ -549,7 +576,7 @@ int MPI_File_close(MPI_File *f) { RECORDED(WRITE, 0, 0, PMPI_File_close(f)); }
 #define MPI_NAME(name) MPI_##name##_c
 #define PMPI_NAME(name) PMPI_##name##_c
 #define LOCAL(name) name##_c
-#include __FILE__
+#include "recorder.c"
 #endif
 #undef COUNT
 /* ---- what Fortran programs call ------------------------------------------------------------ */
@@ -577,6 +604,15 @@ static void *next_of(const char *name) {
         since = enter(); \
         next_ arguments; \
         after; \
+    }
+#define POLLS(name, parameters, arguments, is_complete) \
+    void name parameters { \
+        static void (*next_) parameters; \
+        double since; \
+        if (!next_) *(void **)&next_ = next_of(#name); \
+        since = enter_poll(); \
+        next_ arguments; \
+        polled(since, is_complete); \
     }
 #define CALLS(name, which, volume, parameters, arguments) \
     FORTRAN(name, parameters, arguments, leave(since, which, 1, since > 0 ? (volume) : 0))
@@ -644,8 +680,9 @@ FORTRAN(mpi_wait_, (I *r, I *s, I *e), (r, s, e), wait_done(since, 1))
 FORTRAN(mpi_waitall_, (I *n, I *r, I *s, I *e), (n, r, s, e), wait_done(since, 1))
 FORTRAN(mpi_waitany_, (I *n, I *r, I *i, I *s, I *e), (n, r, i, s, e), wait_done(since, 1))
 FORTRAN(mpi_waitsome_, (I *n, I *r, I *o, I *i, I *s, I *e), (n, r, o, i, s, e), wait_done(since, 1))
-FORTRAN(mpi_test_, (I *r, I *flag, I *s, I *e), (r, flag, s, e), wait_done(since, *flag))
-FORTRAN(mpi_testall_, (I *n, I *r, I *flag, I *s, I *e), (n, r, flag, s, e), wait_done(since, *flag))
+POLLS(mpi_test_, (I *r, I *flag, I *s, I *e), (r, flag, s, e), *flag)
+POLLS(mpi_iprobe_, (I *from, I *tag, I *c, I *flag, I *s, I *e), (from, tag, c, flag, s, e), 0)
+POLLS(mpi_testall_, (I *n, I *r, I *flag, I *s, I *e), (n, r, flag, s, e), *flag)
 
 CALLS(mpi_barrier_, BARRIER, 0, (I *c, I *e), (c, e))
 CALLS(mpi_bcast_, BROADCAST, bytes(*n, T(t)), (void *b, I *n, I *t, I *root, I *c, I *e),
