@@ -29,7 +29,7 @@ from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import KernelTask, memory_refusal, runs_of, whole_size
 from parcast.show.warning import by_rank
 
-OURS = tuple(name for name in KERNELS if name != "stencil")
+OURS = tuple(name for name in KERNELS if name not in {"stencil", "writer"})
 keys = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=200)
 
 
@@ -97,7 +97,7 @@ def test_a_program_is_checked_up_to_its_size_unless_asked():
 def test_an_unknown_program_is_refused_with_the_nearest(refusal):
     assert refusal(ParameterError, kernel_named, "matmull") == (
         "name must be a program, got matmull. Did you mean matmul? Programs: sort, square_sort, "
-        "sample_sort, fractal, monte_carlo, matmul, gauss, stencil."
+        "sample_sort, fractal, monte_carlo, matmul, gauss, stencil, writer."
     )
     with pytest.raises(ParameterError, match=r"got \\x1b\. Programs: sort, square_sort"):
         kernel_named("\x1b")
@@ -482,6 +482,7 @@ def test_a_document_has_every_fact_of_a_run():
             "cores": 2,
             "quanta_s": [],
             "waited_s": 0.0,
+            "servers": 0,
             "slowdown": None,
             "disturbed": None,
             "counts": True,

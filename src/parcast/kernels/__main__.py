@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from parcast.errors import FileProblems, ParameterError, ParcastError, RunFailed
-from parcast.kernels.course import NAMES, Course, mesh_of, read_checkpoint
+from parcast.kernels.course import KINDS, NAMES, Course, mesh_of, read_checkpoint
 from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -57,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
     )
     steps.add_argument("--servers", type=int, help="ranks that access files (default 1)")
     steps.add_argument("--restart", metavar="PATH", help="checkpoint to go on from")
+    steps.add_argument("--io", choices=KINDS, help="how writer writes (default synchronous)")
+    steps.add_argument("--group", type=int, help="ranks of writer that pass points on (default 1)")
     reader.add_argument(
         "-o", "--output", help="write to this .csv or .json file; by default print CSV"
     )

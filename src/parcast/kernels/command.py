@@ -23,7 +23,7 @@ from parcast.cli.outputs import TABLES, Outputs, do_each, print_pieces, write_an
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet, tell
 from parcast.errors import ParameterError, RunFailed
-from parcast.kernels.course import NAMES, how_to_go_on, mesh_of, read_checkpoint
+from parcast.kernels.course import KINDS, NAMES, how_to_go_on, mesh_of, read_checkpoint
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
@@ -67,6 +67,7 @@ Examples:
   parcast run gauss -n 500..2000x2 -np 1,2 --repetitions 3 -o runs.csv
   parcast run stencil -np 4 --steps 200 --checkpoint heat.zarr
   parcast run stencil -np 3 --steps 200 --restart heat.zarr
+  parcast run writer -np 4 --servers 2 --io striped
 """
 
 
@@ -123,12 +124,27 @@ def patience(text: str, option: str) -> float:
     "Time to wait for idle processors and to repeat disturbed runs, for each number of ranks.",
     default="0s",
 )
-@option("--steps", Whole(1), "Time steps of stencil, in all.")
+@option("--steps", Whole(1), "Time steps of stencil or writer, in all.")
 @option("--mesh", Read("MESH", mesh_of_ranks), "Ranks of stencil in each dimension: 2x2.")
-@option("--checkpoint", A_FILE, "Zarr store for checkpoints of stencil.")
-@option("--checkpoint-every", Whole(1), "Time steps between two checkpoints.  [default: 10]")
-@option("--servers", Whole(1), "Ranks that access the files of checkpoints.  [default: 1]")
+@option("--checkpoint", A_FILE, "Zarr store for checkpoints of stencil or writer.")
+@option(
+    "--checkpoint-every",
+    Whole(1),
+    "Time steps between two checkpoints, or writes of writer.  [default: 10]",
+)
+@option(
+    "--servers",
+    Whole(1),
+    "Ranks that access the files of checkpoints  [default: 1]; of writer, ranks more that write.",
+)
 @option("--restart", A_FILE, "Checkpoint to go on from.")
+@option(
+    "--io",
+    click.Choice(KINDS),
+    "How writer writes: synchronous, striped or clustered.  [default: synchronous]",
+    metavar="KIND",
+)
+@option("--group", Whole(1), "Ranks of writer that pass points on to each other.  [default: 1]")
 @answer_options(TABLES)
 def run_program(
     ctx: click.Context,

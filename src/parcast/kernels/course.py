@@ -8,7 +8,7 @@ stays in its place.
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from math import prod
@@ -22,6 +22,7 @@ from parcast.errors import (
     ParcastError,
     Problem,
     as_whole,
+    require_one_of,
 )
 from parcast.units import shown
 
@@ -41,7 +42,10 @@ NAMES: Final = {  # what Python calls each, and what the command line does
     "checkpoint_every": "--checkpoint-every",
     "servers": "--servers",
     "restart": "--restart",
+    "io": "--io",
+    "group": "--group",
 }
+KINDS: Final = ("synchronous", "striped", "clustered")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +58,8 @@ class Course:
     checkpoint_every: int | None = None  # steps [1]
     servers: int | None = None  # ranks that access files [1]
     restart: str | None = None  # path of the store that it begins from
+    io: str | None = None  # of KINDS: who waits for whom before writing, and where it writes
+    group: int | None = None  # ranks that pass points on to each other [1]
     first: int = 0  # steps that were taken before [1]
 
     @classmethod
@@ -61,6 +67,11 @@ class Course:
         """Make it again from its fields, as JSON has them."""
         mesh = document["mesh"]
         return cls(**{**document, "mesh": None if mesh is None else tuple(mesh)})
+
+    @property
+    def io_servers(self) -> int:
+        """Ranks beside those that compute, which only write: without a checkpoint."""
+        return (self.servers or 0) if self.checkpoint is None and self.restart is None else 0
 
     @property
     def is_default(self) -> bool:
@@ -129,28 +140,32 @@ def settled(
     *,
     program: str,
     time_steps: int,
+    takes: Collection[str],
     sizes: Sequence[int],
     seed: int,
     ranks: int,
 ) -> Course:
     """Give a course with its number of steps, and the step that it begins from.
 
-    `time_steps` are those of the program by itself. ParameterError or FileProblems says what
-    does not fit the program, its size or its ranks, before anything is computed.
+    `time_steps` are those of the program by itself, `takes` what may be asked of it.
+    ParameterError or FileProblems says what does not fit the program, its size or its ranks,
+    before anything is computed.
     """
-    if not time_steps:
-        given = next(name for name in NAMES if getattr(course, name) is not None)
-        raise ParameterError(
-            given,
-            must=f"be left out for {program}, which has no time steps",
-            got=shown(getattr(course, given)),
-            hint="Of the programs, stencil has time steps.",
-        )
+    for name in NAMES:
+        if getattr(course, name) is not None and name not in takes:
+            without = "no such option" if time_steps else "no time steps"
+            raise ParameterError(
+                name,
+                must=f"be left out for {program}, which has {without}",
+                got=shown(getattr(course, name)),
+                hint="Of the programs, stencil and writer have time steps.",
+            )
     steps = time_steps if course.steps is None else course.steps
     as_whole("steps", steps, least=1, hint="Count time steps from 1.")
     for name in ("checkpoint_every", "servers"):
-        _require_number(course, name)
-    if course.servers is not None and course.servers > ranks:
+        _require_number(course, name, alone="io" in takes)
+    _require_groups(course, ranks)
+    if course.servers is not None and course.servers > ranks and not course.io_servers:
         raise ParameterError(
             "servers", must=f"be at most the {ranks} ranks", got=str(course.servers)
         )
@@ -169,13 +184,32 @@ def settled(
     return replace(course, steps=steps, first=first)
 
 
-def _require_number(course: Course, name: str) -> None:
-    """Refuse a number below 1, or one without a checkpoint that it is for."""
+def _require_groups(course: Course, ranks: int) -> None:
+    """Refuse an unknown kind of I/O, one that checkpoints are not, and groups that are unequal."""
+    if course.io is not None:
+        require_one_of("io", course.io, KINDS, "synchronous is the default.")
+        if course.checkpoint is not None and course.io != KINDS[0]:
+            raise ParameterError(
+                "io",
+                must=(f"be {KINDS[0]} with ", Argument("checkpoint")),
+                got=course.io,
+                hint="All ranks write a checkpoint together.",
+            )
+    if course.group is not None:
+        as_whole("group", course.group, least=1, hint="Count ranks from 1.")
+        if ranks % course.group:
+            hint = "All groups have the same number of ranks."
+            must = f"divide the {ranks} ranks"
+            raise ParameterError("group", must=must, got=str(course.group), hint=hint)
+
+
+def _require_number(course: Course, name: str, *, alone: bool) -> None:
+    """Refuse a number below 1, or one without the checkpoint that it is for; some stand alone."""
     value = getattr(course, name)
     if value is None:
         return
     as_whole(name, value, least=1, hint="Count from 1.")
-    if course.checkpoint is None and (name != "servers" or course.restart is None):
+    if not alone and course.checkpoint is None and (name != "servers" or course.restart is None):
         raise ParameterError(
             name,
             must=("be left out without ", Argument("checkpoint")),
@@ -251,7 +285,7 @@ def write_checkpoint(
     comm: Any,
     course: Course,
     belongs: CheckpointOwner,
-    start: tuple[int, int],
+    start: tuple[int, ...],
     values: "NDArray[np.float64]",
 ) -> None:
     """Write the box of the array that each rank of `comm` holds, None without MPI; all call it.
@@ -263,12 +297,12 @@ def write_checkpoint(
     from parcast.arrays.library.session import connect
 
     assert course.checkpoint is not None
-    held = Boxes([(start, values)], (belongs.n, belongs.n), "float64")
+    held = Boxes([(start, values)], (belongs.n,) * values.ndim, "float64")
     with connect(comm, servers=course.servers or 1) as io:
         io.write(
             course.checkpoint,
             {ARRAY: held},
-            dimensions={ARRAY: DIMENSIONS},
+            dimensions={ARRAY: DIMENSIONS[-values.ndim :]},
             attributes=belongs.attributes(),
             overwrite=True,
         )

@@ -18,6 +18,7 @@ import numpy as np
 
 from parcast.errors import require
 from parcast.kernels.course import Course
+from parcast.kernels.io_servers import IoServers
 from parcast.kernels.ledger import Communicator, Ledger
 from parcast.kernels.quanta import Quanta, Watched
 from parcast.mpi.folders import failing_for
@@ -45,6 +46,7 @@ class KernelRun:
     waited: float = 0.0  # for its core, by the rank that waited most; 0 with no quanta [s]
     checkpoint: float = 0.0  # of `time`, writing checkpoints, by the rank that spent most [s]
     restart: float = 0.0  # reading a checkpoint before it began, likewise [s]
+    servers: int = 0  # ranks beside these p that only write [1]
 
     @property
     def rate(self) -> float | None:
@@ -97,6 +99,7 @@ class Kernel:
     tiny: int = 64  # an n for the untimed run that comes before all others [1]
     block: int = 1  # of n, that no two ranks share: what is dealt out [1]
     time_steps: int = 0  # that it computes unless asked otherwise; 0: it has none [1]
+    takes: frozenset[str] = frozenset()  # what may be asked of its course, by Python's names
 
     def run(
         self,
@@ -110,6 +113,7 @@ class Kernel:
         cores: int = 1,
         quanta: Quanta | None = None,
         course: Course | None = None,
+        io_servers: IoServers | None = None,
     ) -> KernelRun:
         """Run it once, on all ranks of a communicator, which all get the same.
 
@@ -121,10 +125,12 @@ class Kernel:
         """
         require("n", n, n >= 0, must="be at least 0", hint=f"It counts {self.size}.")
         require("seed", seed, seed >= 0, must="be at least 0", hint="Use any whole number.")
-        ledger = Ledger(comm, directory, course)
-        state = self.functions.prepare(ledger, n, seed)
+        ledger = Ledger(comm, directory, course, io_servers)
+        folder = directory or tempfile.gettempdir()
+        with failing_for(folder, self.name):
+            state = self.functions.prepare(ledger, n, seed)
         try:
-            with failing_for(directory or tempfile.gettempdir(), self.name):
+            with failing_for(folder, self.name):
                 with quanta.around() if quanta else nullcontext(Watched()) as watched:
                     comm.Barrier()
                     begun = time.perf_counter()
@@ -141,6 +147,7 @@ class Kernel:
             repetition=repetition,
             is_correct=verdict,
             cores=cores,
+            servers=0 if io_servers is None else io_servers.count,
             **_of_all_ranks(ledger, took, watched),
         )
 

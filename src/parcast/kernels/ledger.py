@@ -9,13 +9,16 @@ computes on the second thread of the core makes them longer (`parcast.timings.di
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import RunFailed
 from parcast.kernels.course import Course
+
+if TYPE_CHECKING:
+    from parcast.kernels.io_servers import IoServers
 
 TAG: Final = 17  # of all messages of a program
 
@@ -89,17 +92,23 @@ class Ledger:
     `sent`, by the ledger. ``with ledger.computing:`` adds processor seconds of the block, ``with
     ledger.accessing:`` wall seconds of access to files in `directory`, ``with
     ledger.checkpointing:`` and ``with ledger.restarting:`` those of checkpoints; all add up in
-    `.seconds`. `course` is how a program in time steps was asked to compute.
+    `.seconds`. `course` is how a program in time steps was asked to compute, `io_servers` are the
+    ranks that write for it.
     """
 
     def __init__(
-        self, comm: Communicator, directory: Path | None = None, course: Course | None = None
+        self,
+        comm: Communicator,
+        directory: Path | None = None,
+        course: Course | None = None,
+        io_servers: "IoServers | None" = None,
     ) -> None:
         self.comm = comm
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
         self.directory = directory
         self.course = Course() if course is None else course
+        self.io_servers = io_servers
         self.steps = 0
         self.messages = 0
         self.sent = 0

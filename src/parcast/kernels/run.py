@@ -47,6 +47,8 @@ def run_kernel(
     checkpoint_every: int | None = None,
     servers: int | None = None,
     restart: str | PathLike[str] | None = None,
+    io: str | None = None,
+    group: int | None = None,
 ) -> tuple[KernelRun, ...]:
     """Run a reference program on MPI ranks that are started here.
 
@@ -83,18 +85,25 @@ def run_kernel(
         Called with each run when its launch has ended, also if the launch failed or was
         interrupted, so that finished runs are not lost.
     steps : int, optional
-        Time steps of "stencil", those before a restart included; by default 20. [1]
+        Time steps, of "stencil" those before a restart included and by default 20, of "writer"
+        by default 40. [1]
     mesh : sequence of int, optional
         Ranks in each dimension of "stencil", such as (2, 2); by default (ranks, 1). [1]
     checkpoint : path, optional
-        Zarr store that "stencil" writes the plate to during the run and at its end. Until a new
-        one is complete, the old one stays. Requires one size, one rank count and one repetition.
+        Zarr store that "stencil" and "writer" write their points to during the run and at its
+        end. Until a new one is complete, the old one stays. Requires one size, one rank count and
+        one repetition.
     checkpoint_every : int, default 10
-        Time steps between two checkpoints. [1]
+        Time steps between two checkpoints, or writes of "writer". [1]
     servers : int, default 1
-        Ranks that access the files of checkpoints, as in `parcast.arrays.connect`. [1]
+        Ranks that access the files of checkpoints, as in `parcast.arrays.connect`. [1] Of
+        "writer" without a checkpoint, ranks beside `ranks` that write and have a disk each.
     restart : path, optional
         Checkpoint to go on from, written by any number of ranks on any mesh.
+    io : {"synchronous", "striped", "clustered"}, optional
+        Whether ranks of "writer" write together, each to all servers, or each to one.
+    group : int, default 1
+        Ranks of "writer" that pass points on to each other; it divides `ranks`. [1]
 
     Returns
     -------
@@ -134,9 +143,10 @@ def run_kernel(
         checkpoint_every=checkpoint_every,
         servers=servers,
         restart=None if restart is None else os.fspath(restart),
+        io=io,
+        group=group,
     )
     _check_course(course, kernel, sizes, counts, repetitions=repetitions, seed=seed)
-    runs: list[KernelRun] = []
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
         task = KernelTask(
             kernel=name,
@@ -149,18 +159,12 @@ def run_kernel(
             quantum=quantum,
             course=None if course == Course() else course,
         )
+        runs: list[KernelRun] = []
         for done, p in enumerate(counts):
             if progress is not None:
                 progress(done, len(counts))
-            answer = desk / f"runs_{done}.jsonl"
-            try:
-                _launch(task, int(p), answer, time_limit)
-            finally:
-                for run in _ended(answer):
-                    runs.append(run)
-                    if each is not None:
-                        each(run)
-    return tuple(runs)
+            runs += _launched(task, int(p), desk / f"runs_{done}.jsonl", time_limit, each)
+        return tuple(runs)
 
 
 def _sizes(n: float | str | Iterable[float]) -> tuple[int, ...]:
@@ -217,6 +221,7 @@ def _check_course(
             course,
             program=kernel.name,
             time_steps=kernel.time_steps,
+            takes=kernel.takes,
             sizes=sizes,
             seed=seed,
             ranks=int(p),
@@ -243,6 +248,26 @@ def _counts(ranks: int | Iterable[int]) -> list[int]:
         must = f"be at most {MOST_RANKS}"
         require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
     return counts
+
+
+def _launched(
+    task: KernelTask,
+    p: int,
+    answer: Path,
+    time_limit: float,
+    each: Callable[[KernelRun], object] | None,
+) -> list[KernelRun]:
+    """Run a task on so many computing ranks; `each` is called with every run, whatever the end."""
+    servers = 0 if task.course is None else task.course.io_servers
+    ended = []
+    try:
+        _launch(task, p + servers, answer, time_limit)
+    finally:
+        for run in _ended(answer):
+            ended.append(run)
+            if each is not None:
+                each(run)
+    return ended
 
 
 def _launch(task: KernelTask, p: int, answer: Path, time_limit: float) -> None:

@@ -23,7 +23,7 @@ DIGITS: Final = 3
 LEFT_OUT_FIRST: Final = ("messages", "steps", "mean", "disk")  # where there is no room
 RUN: Final = (  # outline of a row, and of what is known of the other runs
     "program=kernel p n repetition time_s compute_s disk_s checkpoint_s restart_s steps rate "
-    "messages sent_bytes disk_bytes is_correct cores quanta_s waited_s"
+    "messages sent_bytes disk_bytes is_correct cores quanta_s waited_s servers"
 )
 SEEN: Final = "slowdown disturbed=is_disturbed counts"
 SCHEMA: Final = "parcast/runs/1"
@@ -215,7 +215,8 @@ def measurement_rows(runs: Sequence[KernelRun]) -> Iterator[dict[str, Any]]:
             "is_disturbed": None if seen.is_disturbed is None else int(seen.is_disturbed),
             "is_correct": None if run.is_correct is None else int(run.is_correct),
         }
-        key = {"callpath": run.kernel, "p": run.p, "n": run.n, "repetition": run.repetition}
+        key: dict[str, Any] = {"callpath": run.kernel, "p": run.p, "n": run.n}
+        key |= ({"d": run.servers} if run.servers else {}) | {"repetition": run.repetition}
         for metric, value in figures.items():
             if value is not None:
                 yield {**key, "metric": metric, "value": value}

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from parcast.instrument.regions import PROFILING, region
 from parcast.kernels.course import (
+    NAMES,
     CheckpointOwner,
     Course,
     load_library,
@@ -370,6 +371,7 @@ KERNEL: Final = Kernel(
     functions=Functions(prepare, work, is_correct, serial, memory, finish),
     uses_files=True,
     time_steps=STEPS,
+    takes=frozenset(NAMES) - {"io", "group"},
     checked_up_to=300,
     example=2500,
 )

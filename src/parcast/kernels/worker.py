@@ -9,6 +9,7 @@ connections.
 import json
 import platform
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,11 +20,13 @@ from typing import Any, Final, Self
 
 from parcast.errors import ParameterError, ParcastError, require
 from parcast.kernels.course import Course, settled
+from parcast.kernels.io_servers import IoServers, divided, serve
 from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.quanta import Quanta
 from parcast.kernels.registry import kernel_named
 from parcast.mpi.find import available_cores
+from parcast.mpi.folders import failing_for
 from parcast.mpi.launched import one_world
 from parcast.testbed.testbed import testbed_here
 from parcast.units import format_quantity, quantity, shown
@@ -62,6 +65,26 @@ def runs_of(comm: Communicator, task: KernelTask) -> Iterator[KernelRun]:
 
     A run whose processors were disturbed is given, and run again while patience lasts.
     """
+    count = task.course.io_servers if task.course is not None else 0
+    if not count:
+        yield from _computed(comm, task, None)
+        return
+    own, io_servers = divided(comm, count)
+    if io_servers is None:
+        folder = task.directory or tempfile.gettempdir()
+        with failing_for(folder, "an I/O server"):
+            serve(comm, comm.Get_size() - count, Path(folder))
+        return
+    try:
+        yield from _computed(own, task, io_servers)
+    finally:
+        io_servers.stop()
+
+
+def _computed(
+    comm: Communicator, task: KernelTask, io_servers: IoServers | None
+) -> Iterator[KernelRun]:
+    """Run a task on the ranks that compute."""
     kernel = kernel_named(task.kernel)
     must, hint = "be at least 1", "Give 1 or more."
     require("repetitions", task.repetitions, task.repetitions >= 1, must=must, hint=hint)
@@ -99,6 +122,7 @@ def runs_of(comm: Communicator, task: KernelTask) -> Iterator[KernelRun]:
                 cores=cores,
                 quanta=quanta,
                 course=course,
+                io_servers=io_servers,
             )
             yield run
             took = perf_counter() - began
@@ -122,6 +146,7 @@ def settled_together(
                 course,
                 program=kernel.name,
                 time_steps=kernel.time_steps,
+                takes=kernel.takes,
                 sizes=sizes,
                 seed=seed,
                 ranks=comm.Get_size(),

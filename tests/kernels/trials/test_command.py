@@ -11,7 +11,7 @@ import pytest
 
 from parcast.descriptions.toml_files import read_program
 from parcast.errors import RunFailed
-from parcast.kernels.registry import KERNELS
+from parcast.kernels.registry import COUNTED
 from parcast.timings.tables.files import read_measurements
 from tests.kernels.trials.made import FakeRanks, lawful
 
@@ -207,7 +207,7 @@ def test_without_a_name_the_programs_are_listed(parcast):
     said = parcast("validate")
     assert (said.status, said.err) == (0, "")
     assert [line.split()[0] for line in said.out.splitlines()] == [
-        *KERNELS,
+        *COUNTED,
         *("array-io", "pipeline", "runs"),
     ]
 

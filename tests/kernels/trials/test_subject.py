@@ -11,7 +11,7 @@ import pytest
 
 import parcast
 from parcast.errors import FitFailed, ParameterError, RunFailed
-from parcast.kernels.registry import KERNELS, kernel_named
+from parcast.kernels.registry import COUNTED, kernel_named
 from parcast.kernels.trials.calibration import Capacity, calibrated, forms_of
 from parcast.kernels.trials.case import KernelCase, KernelLauncher, Sample
 from parcast.kernels.trials.counting import count_checks, counted_program
@@ -451,7 +451,7 @@ def test_too_little_time_to_calibrate_is_told():
 # the parts
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", COUNTED)
 def test_every_program_has_a_law_that_counts(name):
     told = counted_program(name)
     counts = told.counted([100, 1000], [1, 2])

@@ -21,7 +21,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs
 from parcast.cli.parts import with_parts
-from parcast.kernels.registry import KERNELS, kernel_named
+from parcast.kernels.registry import COUNTED, kernel_named
 from parcast.validation.answering import answered, repetitions_option, validating
 from parcast.validation.plugins import with_plugins
 
@@ -98,8 +98,8 @@ def validate_programs(
         return ANSWERED
     if "all" in names and len(names) > 1:
         raise click.UsageError("Name programs, or all, not both.", ctx)
-    asked = [*KERNELS] if names == ("all",) else [*names]
-    phases = [kernel_named(x).phase for x in asked if x in KERNELS]
+    asked = [*COUNTED] if names == ("all",) else [*names]
+    phases = [kernel_named(x).phase for x in asked if x in COUNTED]
     run = phases[0] if len(phases) == 1 else None
     outputs.check()
     check_programs(outputs, [x["law"] for x in phases], may_be_new=True, run=run)
@@ -155,10 +155,10 @@ def _validated(
 
 def _list_programs() -> None:
     """Print the programs, the parts, and what they do."""
-    titles = [(name, kernel_named(name).title) for name in KERNELS]
+    titles = [(name, kernel_named(name).title) for name in COUNTED]
     for name, title in [*titles, *command.summaries()]:
         click.echo(f"{name:13}{title}")
 
 
-NAMES: Final = (*KERNELS, "all")
+NAMES: Final = (*COUNTED, "all")
 command = with_parts(validate_programs, with_plugins(PARTS, NAMES), names=NAMES, of_files="runs")

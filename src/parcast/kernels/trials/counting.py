@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parcast.advice import ours
 from parcast.descriptions.program import IO_LAWS, LAWS, law_named
 from parcast.errors import ParameterError
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -63,7 +62,7 @@ def counted_program(name: str) -> CountedProgram:
             "name",
             must="be a program whose law counts steps",
             got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
-            hint=f"Run it: {ours('run', name)}",
+            hint=how_to_measure([law]),
         )
     return CountedProgram(
         name=kernel.name,

@@ -24,7 +24,7 @@ from parcast.errors import (
     require,
 )
 from parcast.kernels.kernel import KernelRun
-from parcast.kernels.registry import KERNELS
+from parcast.kernels.registry import COUNTED
 from parcast.kernels.trials.calibration import Calibration, calibrated, forms_of
 from parcast.kernels.trials.case import Cells, KernelCase, KernelLauncher, KernelTrial, cells_of
 from parcast.kernels.trials.counting import (
@@ -305,7 +305,7 @@ def validate(
     Parameters
     ----------
     names : str or sequence of str
-        Programs, such as "sort"; "all" is every one of `parcast.kernels.registry.KERNELS`.
+        Programs, such as "sort"; "all" is every one of `parcast.kernels.registry.COUNTED`.
     p : sequence of int, default (1, 2)
         Processor counts (MPI ranks) to predict and run. The law is calibrated with 1, 2, the
         largest and one of them that lies well between. [1]
@@ -384,7 +384,7 @@ def _programs(names: str | Iterable[str]) -> list[CountedProgram]:
     """Programs by their names, each once."""
     hint = "Give a name such as sort, or all."
     programs = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
-    programs = list(KERNELS) if programs == ["all"] else programs
+    programs = list(COUNTED) if programs == ["all"] else programs
     if not programs:
         raise ParameterError("names", must="be programs", got="none", hint=hint)
     return [counted_program(name) for name in dict.fromkeys(programs)]
