@@ -89,12 +89,14 @@ def command(
     status = _ran(words, profile, set, str(recorder))
     runs = _added(profile, before)
     if not runs:
-        why = f"it ended with the status {status}" if status else "it never called MPI_Finalize"
-        raise NoAnswer(
-            f"No rank of {words[0]} wrote a profile: {why}, is linked statically, or its launcher "
-            "keeps LD_PRELOAD from the ranks (Open MPI on several hosts: mpirun -x LD_PRELOAD "
+        why = (
+            f"it ended with the status {status}. Mend that first."
+            if status
+            else "it never called MPI_Finalize, is linked statically, or its launcher keeps "
+            "LD_PRELOAD from the ranks (Open MPI on several hosts: mpirun -x LD_PRELOAD "
             "-x PARCAST_RECORD)."
         )
+        raise NoAnswer(f"No rank of {words[0]} wrote a profile: {why}")
     for run in runs:
         tell(f"{profile}: {_in_words(run)} added. Next: {how_to_continue(profile)}")
     return status or ANSWERED
