@@ -80,13 +80,20 @@ class ConstantByP:
         texts = [" ".join(format_interval(*x, self.dimension).split()) for x in columns]
         return at_each_p(self.p, texts)
 
-    def warning(self, single: str) -> str:
-        """Say that one value, which `single` gives with its interval, does not hold for all p."""
+    def warning(self, single: str, *, of_times: bool = False) -> str:
+        """Say that one value, which `single` gives with its interval, does not hold for all p.
+
+        `of_times`: other constants may be the cause, as no part of the times is known.
+        """
+        which = (
+            "Times alone may mistake another rate for it: add their parts. " if of_times else ""
+        )
         times = " times the formula" if self.dimension == "count" else ""
         return RankedWarning(
             f"{self.name} depends on p, by up to {percent(self.size)}: {self}{times}. One value, "
-            f"{single}, was fitted for all, and its interval does not cover this. Write a formula "
-            f"of p ({Argument('by_p', True)}), or use only runs near the p that you predict.",
+            f"{single}, was fitted for all, and its interval does not cover this. {which}Write a "
+            f"formula of p ({Argument('by_p', True)}), or use only runs near the p that you "
+            "predict.",
             kind=f"{self.name} with p",
             rank=Rank.SERIOUS,
             size=self.size,

@@ -157,7 +157,8 @@ def fit(
             fitted = written_by_p(fitted, varying, program)
         elif varying:
             fitted = replace(fitted, by_p=varying)
-            trends += (x.warning(one_value(fitted[x.name])) for x in varying)
+            of_times = len(task.columns) == 1 and len(task.model.parameters) > 1
+            trends += (x.warning(one_value(fitted[x.name]), of_times=of_times) for x in varying)
     if fitted.has_converged and not fitted.by_p and (trend := _trend(task, noise, coordinates)):
         trends.append(trend_of_fit(trend, or_else=", or write a constant as a formula of p"))
     if fitted.has_converged and free is None and not task.model.is_speedup:
