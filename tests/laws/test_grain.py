@@ -83,7 +83,7 @@ def test_the_best_piece_of_a_law(law, keys, grain):
 
 @pytest.mark.parametrize(
     ("line", "p", "lines_of_one", "messages"),
-    [(100, 4, 3, 20), (100, 10, 1, 20), (300, 2, 2, 2000 / 300), (5000, 4, 1, 2)],
+    [(100, 4, 3, 20), (100, 10, 1, 20), (300, 2, 2, 8), (5000, 4, 1, 2)],
 )
 def test_an_image_is_dealt_out_in_whole_lines(line, p, lines_of_one, messages):
     phase = law_named("fractal")(law="fractal", alpha=7, beta="8 B", line=line)

@@ -11,7 +11,7 @@ efficiency, 1/(1 + x), depends neither on n nor on the slices. The source prints
 others its part and gets it back, in 2*(P - 1) messages per slice [D]; if each has a startup t0,
 time is least at sqrt(n*alpha/(2*W*t0)) processors [D]. An image that is dealt out line by line
 takes whole lines, and two messages for each of them: ceil(n/(line*P)) lines of the processor with
-most, and 2*n/line messages [D].
+most, and 2*ceil(n/line) messages [D].
 
 References
 ----------
@@ -60,7 +60,7 @@ class FractalPhase(SteadyStatePhase):
         piece = np.minimum(positive("line", line), n)
         most = piece * np.ceil(n / (piece * p) - ROUNDING)
         steps = alpha * np.where(p > 1, np.minimum(most, n), n)
-        return dealt_out(p, steps, sent=n * beta, messages=2.0 * n / piece)
+        return dealt_out(p, steps, sent=n * beta, messages=2.0 * np.ceil(n / piece - ROUNDING))
 
     def grain(self, n: float, p: float) -> tuple[float, float]:
         """Between a line of the image, sqrt(n) pixels unless it is given, and a processor's part.
