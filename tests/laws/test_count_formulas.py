@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.expressions import Expression
-from parcast.laws.count_formulas import count_formula
+from parcast.laws.count_formulas import count_formula, work_formulas
 
 P, N = (x.ravel() for x in np.meshgrid([1.0, 2, 4, 8], [20.0, 50, 100, 300]))
 EXACT = [
@@ -97,6 +97,15 @@ def test_powers_of_n_are_recovered_from_two_sizes_or_more(c, a, sizes):
     found = count_formula(c * n**a, np.ones_like(n), n)
     assert found.is_exact
     assert found(1, n) == pytest.approx(c * n**a, rel=1e-8)
+
+
+@pytest.mark.parametrize("wrong", [1.0, 1.02])
+def test_the_error_of_work_is_that_of_its_sum_at_the_measured_times(wrong):
+    time = (3e-6 * N / P + 2e-6 * N) * np.where((P == 4) & (N == 50), wrong, 1.0)
+    shared, repeated = work_formulas(time, P, N)
+    total = shared(P, N) / P + repeated(P, N)
+    assert shared.error == repeated.error == pytest.approx(np.abs(total / time - 1).max())
+    assert shared.error == pytest.approx(wrong - 1.0, abs=0.004)
 
 
 @pytest.mark.parametrize(

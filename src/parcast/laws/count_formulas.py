@@ -17,7 +17,7 @@ References
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Final
@@ -117,8 +117,9 @@ def work_formulas(
 
         time = shared(n) / p + repeated(n)                                                 [D]
 
-    Either is None where the times do not ask for it. The simplest is taken as for a `smooth`
-    formula; at one count nothing tells them apart, and all work counts as shared.
+    Either is None where the times do not ask for it; the `error` of both is that of their sum. The
+    simplest is taken as for a `smooth` formula; at one count nothing tells them apart, and all
+    work counts as shared.
     """
     measured, at_p, at_n = _checked(time, p, n)
     sizes = [ONE, *(_sizes(smooth=True) if len(np.unique(at_n)) > 1 else ())]
@@ -143,10 +144,14 @@ def work_formulas(
     pair, matrix = next((pair, matrix) for pair, matrix, error in tried if error <= limit)
     factors = iter(_solved(matrix).tolist())
     shared, repeated = (next(factors) if form else 0.0 for form in pair)
-    return tuple(
-        _formula([(c, form)], c * form.shape(at_p, at_n), at_p, at_n) if form and c > 0 else None
+    first, second = (
+        _formula([(c, form)], measured, at_p, at_n) if form and c > 0 else None
         for c, form in ((shared, pair[0]), (repeated, pair[1]))
-    )  # type: ignore[return-value]  # of two
+    )
+    parts = ((first, at_p), (second, 1.0))
+    total = sum(x(at_p, at_n) / over for x, over in parts if x)
+    error = float(np.max(np.abs(total / measured - 1.0)))
+    return first and replace(first, error=error), second and replace(second, error=error)
 
 
 def _solved(matrix: Array) -> Array:
