@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from parcast.deciding.machines.match import match
+from parcast.descriptions.amount import Amount
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.description import DescriptionError
-from parcast.descriptions.fit_record import FitRecord, departing
+from parcast.descriptions.fit_record import FitRecord, SeenByP, departing
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import moved, read_machine, read_program
@@ -223,6 +224,20 @@ def test_factors_that_are_none_are_refused(found, wrong):
     keys["constant"] = [{**keys["constant"][0], "factors": wrong}]
     with pytest.raises(DescriptionError, match="must be a list of numbers above 0"):
         FitRecord(**keys)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "factor"), [([8, 256], 256, 4), ([2, 4, 96], 2, 8), ([1, 16], None, None)]
+)
+def test_a_formula_of_p_is_doubted_at_the_count_farthest_from_where_it_was_seen(
+    found, asked, said, factor
+):
+    name, amount = "capacities.disk", "8 MB/s * p"
+    seen = SeenByP(name=name, amount=amount, least=16, largest=64)
+    record = found.program.fit.model_copy(update={"by_p": (seen,)})
+    warnings = list(record.beyond({name: Amount.of(amount, ["rate"], name=name)}, asked))
+    assert [x.size for x in warnings] == ([] if said is None else [factor])
+    assert all(f"gives at p = {said} was not measured" in x for x in warnings)
 
 
 def test_a_fit_that_has_not_converged_is_said_of_every_answer(found):

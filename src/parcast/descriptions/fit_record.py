@@ -216,13 +216,14 @@ class FitRecord(Description):
         for x in self.by_p or ():
             outside = counts[(counts > x.largest) | ((counts < x.least) & (counts > 1))]
             if outside.size and x.name in amounts and amounts[x.name].text == x.amount:
-                far = outside[np.argmax(np.abs(np.log(outside / x.largest)))]
+                factor = np.maximum(outside / x.largest, x.least / outside)
+                far = outside[np.argmax(factor)]
                 yield RankedWarning(
                     f"{x.name} was seen at p = {x.least:g} to {x.largest:g}: what its formula "
                     f"gives at p = {far:g} was not measured. Measure runs there, and fit again.",
                     kind=f"formula of p of {x.name}",
                     rank=Rank.SERIOUS,
-                    size=float(far / x.largest),
+                    size=float(factor.max()),
                 )
 
     def factors(self, amounts: Mapping[str, Amount], samples: int, seed: int) -> dict[str, Array]:
