@@ -46,7 +46,8 @@ def longest(told, i):
     if goals.budget is not None:
         limits.append(goals.budget.amount * x.time / x.cost)
     if goals.efficiency is not None:
-        limits.append(x.time * x.efficiency / goals.efficiency)
+        reached = x.of_charged if goals.is_default else x.efficiency
+        limits.append(x.time * reached / goals.efficiency)
     return min(limits)
 
 
@@ -78,6 +79,21 @@ def test_the_recommended_one_meets_the_goals_and_no_better_one_does(goals, nodes
     limit = wall_time_limit(time_kept(best.time, best.upper, 0.95))
     assert best.time_limit == min(limit, told.goals.within or limit)
     assert best.clock in told.answer
+
+
+@pytest.mark.parametrize("goals", [{}, {"budget": "100 node-h"}, {"within": "1 h"}])
+def test_none_is_recommended_that_is_slower_and_dearer_than_another(goals):
+    """Guards: 9 cores of a node were recommended, and all 48 of it took half the time."""
+    p = np.array([4, 9, 16, 25, 36, 49, 64, 81, 100])
+    runs = pc.Measurements(p=p, time=2 + 45 / p)
+    told = pc.plan(runs, **goals, cores_per_node=48)
+    best, table = told.recommended, told.weighed.table
+    better = (table.time < best.time) & (table.cost <= best.cost) & table.is_told
+    assert not better.any()
+    assert best.of_charged >= 0.5 > best.efficiency
+    assert best.of_charged == pytest.approx(table.cost.min() / best.cost)
+    assert "idle processors" not in str(told)
+    assert "efficiency: of the cores charged, over the fewest nodes" in str(told)
 
 
 def test_the_forecast_is_that_of_forecast():

@@ -37,7 +37,8 @@ class ConfigurationTable:
     time: Array  # [s]
     lower: Array  # of the 90 % interval [s]
     upper: Array  # of the 90 % interval [s]
-    efficiency: Array  # [1]
+    efficiency: Array  # of the cores that are used [1]
+    of_charged: Array  # efficiency of the cores that are charged [1]
     rate: Array  # cost of an hour, in `unit`; NaN without a price
     dearest: Array  # factor by which a price may be higher, at which budgets hold [1]
     is_told: NDArray[np.bool_]  # whether there is a forecast
@@ -127,8 +128,14 @@ class Weighed:
         if goal == "budget" and goals.budget is not None:
             value = goals.budget.amount / (table.rate * table.dearest) * HOUR
         if goal == "efficiency" and goals.efficiency is not None:
-            value = table.time * table.efficiency / goals.efficiency
+            value = table.time * self.efficiency / goals.efficiency
         return np.asarray(value * (1 + HAIR) + np.zeros(len(table)))
+
+    @property
+    def efficiency(self) -> Array:
+        """Efficiency of the cores charged; of those used where a goal of it is given. [1]."""
+        is_given = self.goals.efficiency is not None and not self.goals.is_default
+        return self.table.efficiency if is_given else self.table.of_charged
 
     @cached_property
     def longest(self) -> Array:

@@ -153,6 +153,7 @@ def table_of(
         lower=lower,
         upper=upper,
         efficiency=efficiency,
+        of_charged=size.efficiency_of_charged(p, efficiency),
         rate=rates(machine, size, p, asked.unit),
         dearest=np.full(len(p), dearest(machine, asked.unit)),
         unit=asked.unit,

@@ -77,7 +77,7 @@ class Goals:
         if self.within is not None:
             yield f"within {format_quantity(self.within, 'time')}"
         if self.efficiency is not None:
-            default = " (default)" if self.is_default else ""
+            default = " of what is charged (default)" if self.is_default else ""
             yield f"efficiency of at least {percent(self.efficiency)}{default}"
         if self.budget is not None:
             yield f"at most {self.budget}"
@@ -111,7 +111,7 @@ def goals_of(
     certainty: float | str | None,
     is_ranking: bool = False,
 ) -> Goals:
-    """Check what is asked for; without a time, an efficiency of 50 % has to hold.
+    """Check what is asked for; without a time, an efficiency of 50 % of what is charged holds.
 
     A ranking has no such default, and its wall-time limits hold just as surely as the goals.
     """

@@ -63,7 +63,7 @@ def reachable(weighed: Weighed) -> Iterator[str]:
     value = {
         "within": kept,
         "budget": kept * table.rate * table.dearest / HOUR,
-        "efficiency": -table.time * table.efficiency / kept,
+        "efficiency": -table.time * weighed.efficiency / kept,
     }
     found = False
     for name in goals.asked:

@@ -54,6 +54,17 @@ class NodeSize:
             raise _missing(f"p counts nodes and costs are in {unit}")
         return self.nodes(p) * (self.cores_per_node or 1) if self.knows_nodes else p
 
+    def efficiency_of_charged(self, p: Array, efficiency: Array) -> Array:
+        """Efficiency of all cores of the nodes, over the best use of the fewest nodes. [1].
+
+        Of runs on one machine, one that takes less time and costs no more has a higher one.
+        """
+        if self.p_is == "nodes" or self.cores_per_node is None:
+            return efficiency
+        nodes = self.nodes(p)
+        used = efficiency * p / nodes
+        return np.asarray(used / used[nodes == nodes.min()].max())
+
 
 def what_p_counts(p_is: PKind | None, what: Program | Measurements) -> PKind:
     """Check what p counts; by default nodes in tables with a column of them, else cores."""

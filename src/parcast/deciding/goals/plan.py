@@ -69,7 +69,8 @@ def plan(
     within : float or str, optional
         Longest time: a number, or text such as "2 h". [s]
     efficiency : float in (0, 1] or str, optional
-        Least efficiency. By default 0.5, if `within` is not given. [1]
+        Least efficiency of the cores that are used. By default, if `within` is not given, 0.5 of
+        the cores that are charged, over the best use of the fewest nodes. [1]
     budget : float or str, optional
         Highest cost: "5000 core-h", "200 node-h" or "500 EUR". Without a unit it is money where
         all machines have a price, else core-hours, or node-hours if `p` counts nodes of unknown
@@ -171,10 +172,12 @@ def _answered(question: PosedQuestion, weighed: Weighed, notes: Sequence[str]) -
 def _warnings(weighed: Weighed, best: int | None, asked: PlanAsked) -> Iterator[str]:
     """Give what a reader of the recommendation must know."""
     table = weighed.table
-    if best is not None and table.efficiency[best] < POOR:
+    is_timed = weighed.goals.within is not None  # then it is the cheapest already
+    remedy = "Allow a longer time." if is_timed else "Ask for a higher efficiency."
+    if best is not None and weighed.efficiency[best] < POOR:
         yield RankedWarning(
-            f"The efficiency is {percent(float(table.efficiency[best]))}: most of the cost is "
-            "spent on idle processors. Allow a longer time, or ask for an efficiency.",
+            f"The efficiency is {percent(float(weighed.efficiency[best]))}: most of the cost is "
+            f"spent on idle processors. {remedy}",
             rank=Rank.SERIOUS,
         )
     if asked.rule is not None and asked.p is not None:

@@ -28,7 +28,8 @@ class PlannedConfiguration:
     _outline: ClassVar[str] = """
         machine p# disks# nodes# cores# time_s lower_s upper_s time_limit_s time_limit=clock
         time_limit_certainty=limit_sure cost
-        cost_lower cost_upper cost_unit=unit efficiency probability_goals=sure
+        cost_lower cost_upper cost_unit=unit efficiency efficiency_of_charged=of_charged
+        probability_goals=sure
         probability_within=within probability_budget=budget probability_efficiency=holds
         out_of_memory measured fits on_front
     """
@@ -48,6 +49,7 @@ class PlannedConfiguration:
     cost_upper: float  # upper end of its 90 % interval
     unit: str  # of the cost: `core-hours`, `node-hours` or a currency
     efficiency: float  # speedup over the ideal speedup [1]
+    of_charged: float  # efficiency of the cores that are charged, over the fewest nodes [1]
     sure: float  # probability of meeting all goals together [1]
     within: float | None  # probability of ending within the longest time [1]
     budget: float | None  # probability of staying within the budget [1]
@@ -203,6 +205,7 @@ class ResourcePlan(Decision):
             cost_upper=ends[1],
             unit=table.unit,
             efficiency=float(table.efficiency[i]),
+            of_charged=float(table.of_charged[i]),
             sure=float(weighed.sure[i]),
             within=sure.get("within"),
             budget=sure.get("budget"),

@@ -70,14 +70,16 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
     unit = f"{'up to ' if is_shorter else ''}{holds} %"
     columns.append(Column(title="--time", unit=unit, cells=[x.clock for x in rows]))
     columns += _costs(rows)
-    columns.append(
-        Column(title="efficiency", unit="[%]", cells=[whole_percent(x.efficiency) for x in rows])
-    )
+    efficiency = result.weighed.efficiency[at]
+    cells = [whole_percent(x) for x in efficiency.tolist()]
+    columns.append(Column(title="efficiency", unit="[%]", cells=cells))
     columns.append(Column(title="sure", unit="[%]", cells=[_chance(x.sure) for x in rows]))
     if rows[0].out_of_memory is not None:
         cells = [_chance(1 - (x.out_of_memory or 0.0)) for x in rows]
         columns.append(Column(title="memory", unit="fits [%]", cells=cells))
     legend = ["rows: no other takes less time and costs no more", "sure: of meeting all goals"]
+    if np.any(efficiency != table.efficiency[at]):
+        legend.insert(1, "efficiency: of the cores charged, over the fewest nodes")
     if result.place is not None:
         legend.append(f"{MARK}: recommended")
     else:
