@@ -33,18 +33,19 @@ def folder(tmp_path_factory):
     mpicc = compiler_of_mpi(find_mpi().mpiexec.removesuffix("mpiexec") + "mpicc")
     words = [mpicc, "-O1", "-o", str(place / "program"), str(HERE / "program.c")]
     subprocess.run(words, check=True, timeout=LIMIT)
-    os.environ["XDG_CACHE_HOME"] = str(place / "cache")
-    yield place, mpicc
-    del os.environ["XDG_CACHE_HOME"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        yield place, mpicc
 
 
-def recorded(folder, *words, p=2, n=1, profile="app.jsonl", env=None):
+def recorded(folder, *words, p=2, n=1, profile="app.jsonl", env=None, launched=True):
     """Record a run; what was said, and its status."""
     place, mpicc = folder
     mpi = find_mpi()
+    launcher = [mpi.mpiexec, "-n", str(p)] if launched else []
     options = ["--mpicc", mpicc, "--set", f"n={n}", "-o", profile, "--"]
     return subprocess.run(
-        [*COMMAND, *options, mpi.mpiexec, "-n", str(p), *map(str, words)],
+        [*COMMAND, *options, *launcher, *map(str, words)],
         env=os.environ | mpi.environment(crowded=True) | (env or {}),
         cwd=place,
         capture_output=True,
@@ -73,14 +74,16 @@ def test_calls_and_bytes_are_counted_exactly(run):
         assert counted == sides | {
             "computing": (0, 0),
             "sweep": (0, 0),
+            "reduce (work)": (0, 0),
+            "caf?": (0, 0),
             "exchange": (STEPS + 3, sent),
-            "allreduce": (2 * STEPS, 4 * 8 * STEPS),
+            "allreduce": (2 * STEPS + 1, 4 * 8 * STEPS + 8),
             "allgather": (1, 16),
             "gather": (1, 32),
             "alltoall": (1, 40),
-            "broadcast": (1, 48),
+            "broadcast": (2, 48 + 72),
             "file write": (1, 8000),
-            "barrier": (1, 0),
+            "barrier": (2, 0),
         }
 
 
@@ -91,6 +94,8 @@ def test_regions_cover_the_run_and_have_their_names(run):
         assert (sweep.kind, sweep.entries) == ("compute", STEPS)
         assert 0 < sweep.processor <= sweep.wall * 1.001
         assert (record.parameters, record.overlapping) == ({"n": STEPS}, 0)
+    waited = next(x for x in run.ranks[1].regions if x.name == "receive")
+    assert waited.wall > 0.1
 
 
 def test_profiles_of_a_recorded_program_become_a_description(folder):
@@ -103,7 +108,7 @@ def test_profiles_of_a_recorded_program_become_a_description(folder):
     found = characterise(read_profiles([place / "a.jsonl"]).runs)
     regions = {x.name: x for x in found.regions}
     assert regions["exchange"].calls == "3 + n"
-    assert regions["allreduce"].calls == "2*n"
+    assert regions["allreduce"].calls == "1 + 2*n"
     loops = [x for x in found.regions if x.name.startswith("sweep")]
     assert loops  # the same loop on every rank: work that all repeat
     assert all(x.residual < 0.5 for x in loops)
@@ -168,6 +173,20 @@ def test_the_status_is_that_of_the_command(folder):
     assert len((place / "three.jsonl").read_text().splitlines()) == 1
 
 
+def test_two_runs_of_one_command_are_both_told(folder):
+    place, _ = folder
+    once = f"{find_mpi().mpiexec} -n 1 {place / 'program'}"
+    text = f"{once} 2; {once} 3"
+    said = recorded(folder, "sh", "-c", text, profile="two.jsonl", launched=False)
+    assert (said.returncode, said.stderr.count("a run of program on 1 rank")) == (0, 2)
+
+
+def test_a_cache_that_the_loader_cannot_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache"))
+    with pytest.raises(RunFailed, match="no blank and no colon"):
+        recorder_for("mpicc")
+
+
 def test_a_compiler_that_is_none_is_refused(tmp_path):
     with pytest.raises(RunFailed, match="There is no nocc"):
         compiler_of_mpi("nocc")
@@ -184,6 +203,7 @@ def test_a_compiler_that_is_none_is_refused(tmp_path):
         ([], 2, "COMMAND is missing"),
         (["--set", "n", "--", "true"], 2, "--set must be parameters"),
         (["--set", "n=x", "--", "true"], 2, "--set must be parameters"),
+        (["--set", "n=nan", "--", "true"], 2, "--set must be parameters"),
         (["-o", "nowhere/x.jsonl", "--", "true"], 2, "nowhere"),
         (["--mpicc", "nocc", "--", "true"], 4, "There is no nocc"),
     ],

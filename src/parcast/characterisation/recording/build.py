@@ -80,8 +80,14 @@ def _said(command: list[str]) -> str:
 
 
 def _cache() -> Path:
-    """Folder of the user for what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "parcast")
+    """Folder of the user for what can be made again; the loader divides paths at some letters."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "parcast")
+    if set(str(folder)) & set(" :;"):
+        raise RunFailed(
+            f"The folder of the recorder must have no blank and no colon in its path, got "
+            f"{str(folder)!r:.200}. Set XDG_CACHE_HOME to another folder."
+        )
+    return folder
 
 
 def how_to_continue(profile: str) -> str:

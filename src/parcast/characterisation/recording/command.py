@@ -3,6 +3,8 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -43,10 +45,12 @@ def parameters(texts: Sequence[str], option: str) -> dict[str, float]:
     each = [part for text in texts for part in text.split(",")]
     must = "parameters of the problem and their numbers"
     known = once_each(pairs(each, option, must, such_as="n=400"), option, "name each once")
-    try:
-        return {name: float(value) for name, value in known.items()}
-    except ValueError:
-        raise click.UsageError(f"{option} must be {must}. Write for example n=400.") from None
+    numbers: dict[str, float] = {}
+    with suppress(ValueError):
+        numbers = {name: float(value) for name, value in known.items()}
+    if len(numbers) < len(known) or not all(map(isfinite, numbers.values())):
+        raise click.UsageError(f"{option} must be {must}. Write for example n=400.")
+    return numbers
 
 
 @click.command(
@@ -85,7 +89,7 @@ def command(
     except ParameterError as error:
         raise click.ClickException(f"-o {error}") from error
     recorder = recorder_for(compiler_of_mpi(mpicc))
-    before = _length(profile)
+    before = _lines(profile)
     status = _ran(words, profile, set, str(recorder))
     runs = _added(profile, before)
     if not runs:
@@ -102,9 +106,12 @@ def command(
     return status or ANSWERED
 
 
-def _length(path: str) -> int:
-    """Bytes of a file; none where it is not there yet."""
-    return os.path.getsize(path) if os.path.exists(path) else 0
+def _lines(path: str) -> int:
+    """Lines of a file; none where it is not there yet."""
+    if not os.path.exists(path):
+        return 0
+    with open(path, "rb") as file:
+        return sum(1 for _ in file)
 
 
 def _ran(words: Sequence[str], profile: str, parameters: dict[str, float], recorder: str) -> int:
@@ -126,9 +133,10 @@ def _added(profile: str, before: int) -> "Sequence[RunProfile]":
     """Runs whose lines were added to a profile."""
     from parcast.timings.read_profiles import read_profiles
 
-    if _length(profile) <= before:
+    if _lines(profile) <= before:
         return ()
-    return read_profiles([profile]).runs[-1:]
+    runs = read_profiles([profile]).runs
+    return [run for run in runs if min(rank.line or 0 for rank in run.ranks) > before]
 
 
 def _in_words(run: "RunProfile") -> str:

@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -67,9 +68,11 @@ static double begun, first, last, entry_cost;      /* [s], [ns], [ns], [ns] */
 static double reading_cost, readings;              /* of processor time [ns], [1] */
 static double computing_since, processor_since;    /* [ns]; below 0: not read */
 static struct {
-    double wall, sent, received, bytes_sent, bytes_received, collectives, bytes_collective;
-    int collective; /* the last that was begun */
+    double wall, sent, received, bytes_sent, bytes_received;
+    double collectives[KNOWN], bytes_collective[KNOWN]; /* by region */
+    int collective; /* the region of the last that was begun; COMPUTING for none */
 } pending; /* what was begun, and not waited for */
+static double searched; /* waiting for messages that nobody received yet [ns] */
 
 static double clock_of(clockid_t which) {
     struct timespec now;
@@ -133,6 +136,10 @@ static void leave(double since, int which, double calls, double volume) {
     depth--;
     if (since <= 0) return;
     last = wall();
+    if (which == RECEIVE) {
+        since -= searched;
+        searched = 0;
+    }
     add(&regions[which], last - since, calls, volume);
     begin_computing();
 }
@@ -152,32 +159,48 @@ static void post(double since, double sent, double received, double volume) {
 static void post_collective(double since, int which, double volume) {
     if (since > 0) {
         pending.collective = which;
-        pending.collectives += 1;
-        pending.bytes_collective += volume;
+        pending.collectives[which] += 1;
+        pending.bytes_collective[which] += volume;
     }
     post(since, 0, 0, 0);
 }
 
-/* What was waited for is an exchange by what was sent, or received where nothing was sent. */
+/* What was waited for is an exchange by what was sent, or received where nothing was sent. All of
+   the waiting counts for it, or else for the last collective that was begun. */
+static void flush(void) {
+    double calls = pending.sent > 0 ? pending.sent : pending.received;
+    double volume = pending.sent > 0 ? pending.bytes_sent : pending.bytes_received;
+    int i;
+    if (calls <= 0 && pending.collective == COMPUTING) return;
+    for (i = 0; i < KNOWN; i++)
+        if (pending.collectives[i] > 0)
+            add(&regions[i], calls <= 0 && i == pending.collective ? pending.wall : 0,
+                pending.collectives[i], pending.bytes_collective[i]);
+    if (calls > 0) add(&regions[EXCHANGE], pending.wall, calls, volume);
+    memset(&pending, 0, sizeof pending);
+}
+
 static void wait_done(double since, int is_complete) {
-    double calls, volume;
     if (!is_own()) return;
     depth--;
     if (since <= 0) return;
     last = wall();
     pending.wall += last - since;
-    calls = pending.sent > 0 ? pending.sent : pending.received;
-    volume = pending.sent > 0 ? pending.bytes_sent : pending.bytes_received;
-    if (is_complete && pending.collectives > 0)
-        add(&regions[pending.collective], calls > 0 ? 0 : pending.wall, pending.collectives,
-            pending.bytes_collective);
-    if (is_complete && calls > 0) add(&regions[EXCHANGE], pending.wall, calls, volume);
-    if (is_complete && (calls > 0 || pending.collectives > 0)) memset(&pending, 0, sizeof pending);
+    if (is_complete) flush();
+    begin_computing();
+}
+
+static void probed(double since) {
+    if (!is_own()) return;
+    depth--;
+    if (since <= 0) return;
+    last = wall();
+    searched += last - since;
     begin_computing();
 }
 
 /* What found nothing is waiting, and no computing. */
-static void polled(double since, int is_complete) {
+static void polled(double since, int is_complete, double *waiting) {
     double took;
     if (since > 0 && is_complete) end_computing(since);
     if (since <= 0 || is_complete) {
@@ -187,7 +210,7 @@ static void polled(double since, int is_complete) {
     depth--;
     last = wall();
     took = last - since;
-    pending.wall += took;
+    *waiting += took;
     computing_since += took;
     processor_since = -1;
 }
@@ -293,11 +316,16 @@ static void write_record(void) {
     char *text = NULL;
     size_t length = 0, done = 0;
     FILE *out;
+    locale_t plain, before;
     int file;
     if (!path || !*path) return;
     out = open_memstream(&text, &length);
     if (!out) return;
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* numbers have points */
+    before = uselocale(plain);
     put_record(out);
+    uselocale(before);
+    freelocale(plain);
     fclose(out);
     file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (file >= 0) flock(file, LOCK_EX);
@@ -372,7 +400,9 @@ static void stop(void) {
     if (!is_own()) return;
     last = wall();
     end_computing(last);
-    regions[EXCHANGE].wall += pending.wall; /* of what nobody waited for */
+    flush();
+    if (pending.wall > 0) add(&regions[EXCHANGE], pending.wall, 0, 0);
+    if (searched > 0) add(&regions[RECEIVE], searched, 0, 0);
     is_active = 0;
     if (too_many)
         fprintf(stderr, "parcast: MPI_Pcontrol named more than %d regions; the time of the others "
@@ -401,17 +431,36 @@ int MPI_Finalize(void) {
     return PMPI_Finalize();
 }
 
-/* MPI_Pcontrol(1, "name") begins a region of computing, MPI_Pcontrol(-1, "name") ends it; programs
-   that only switch a profiler on by MPI_Pcontrol(1) give no name, and anything stands there. */
-static void control(int level, const char *name) {
+/* Name of a region that a program gives; 0 where it gives none: programs that only switch a profiler
+   on by MPI_Pcontrol(1) leave anything there. */
+static int is_named(const char *given, char name[NAME]) {
     int i;
-    if (!is_own() || depth || (access(name, F_OK) && (errno == EFAULT || errno == ENAMETOOLONG)))
-        return;
+    if (access(given, F_OK) && (errno == EFAULT || errno == ENAMETOOLONG)) return 0;
+    for (i = 0; given[i] && i < NAME - 8; i++) {
+        unsigned char c = (unsigned char)given[i];
+        if (c < 0x20 || c == 0x7f) return 0;
+        name[i] = c < 0x80 ? given[i] : '?';
+    }
+    name[i] = 0;
+    if (!i || strspn(name, " ") == strlen(name)) return 0;
+    for (i = 0; i < KNOWN; i++)
+        if (!strcmp(name, NAMED[i].name)) {
+            strcat(name, " (work)");
+            break;
+        }
+    return 1;
+}
+
+/* MPI_Pcontrol(1, "name") begins a region of computing, MPI_Pcontrol(-1, "name") ends it. */
+static void control(int level, const char *given) {
+    char name[NAME];
+    int i;
+    if (!is_own() || depth || !is_named(given, name)) return;
     end_computing(wall());
     if (level == 1 && depth_inside < MOST_DEPTH) {
-        for (i = KNOWN; i < known && strncmp(regions[i].name, name, NAME - 1); i++) {}
+        for (i = KNOWN; i < known && strcmp(regions[i].name, name); i++) {}
         if (i == known && known < MOST_REGIONS) {
-            strncpy(regions[i].name, *name ? name : "unnamed", NAME - 1);
+            strcpy(regions[i].name, name);
             regions[i].kind = "compute";
             known++;
         } else if (i == known) {
@@ -420,9 +469,8 @@ static void control(int level, const char *name) {
         }
         inside[depth_inside++] = i;
     } else if (level == -1 && depth_inside) {
-        if (inside[depth_inside - 1] != COMPUTING
-            && strncmp(regions[inside[depth_inside - 1]].name, name, NAME - 1)) overlapping++;
-        depth_inside--;
+        i = inside[--depth_inside];
+        overlapping += i != COMPUTING && strcmp(regions[i].name, name) != 0;
     }
     begin_computing();
 }
@@ -455,7 +503,7 @@ int MPI_Pcontrol(const int level, ...) {
     do { \
         double since_ = enter_poll(); \
         int result_ = call; \
-        polled(since_, is_complete); \
+        polled(since_, is_complete, &pending.wall); \
         return result_; \
     } while (0)
 #define WAITED(is_complete, call) \
@@ -467,9 +515,9 @@ int MPI_Pcontrol(const int level, ...) {
     } while (0)
 
 static double received(MPI_Status *status) {
-    int count = 0;
-    PMPI_Get_count(status, MPI_BYTE, &count);
-    return count == MPI_UNDEFINED ? 0 : count;
+    MPI_Count count = 0;
+    PMPI_Get_elements_x(status, MPI_BYTE, &count);
+    return count == MPI_UNDEFINED ? 0 : (double)count;
 }
 
 int MPI_Wait(MPI_Request *r, MPI_Status *s) { WAITED(1, PMPI_Wait(r, s)); }
@@ -488,56 +536,90 @@ int MPI_Testany(int n, MPI_Request r[], int *i, int *flag, MPI_Status *s) {
 int MPI_Testsome(int n, MPI_Request r[], int *o, int i[], MPI_Status s[]) {
     POLLED(*o > 0, PMPI_Testsome(n, r, o, i, s));
 }
-int MPI_Probe(int from, int tag, MPI_Comm c, MPI_Status *s) { WAITED(0, PMPI_Probe(from, tag, c, s)); }
+int MPI_Probe(int from, int tag, MPI_Comm c, MPI_Status *s) {
+    double since = enter();
+    int result = PMPI_Probe(from, tag, c, s);
+    probed(since);
+    return result;
+}
 int MPI_Iprobe(int from, int tag, MPI_Comm c, int *flag, MPI_Status *s) {
-    POLLED(0, PMPI_Iprobe(from, tag, c, flag, s));
+    double since = enter_poll();
+    int result = PMPI_Iprobe(from, tag, c, flag, s);
+    polled(since, 0, &searched);
+    return result;
 }
 int MPI_Mprobe(int from, int tag, MPI_Comm c, MPI_Message *m, MPI_Status *s) {
-    WAITED(0, PMPI_Mprobe(from, tag, c, m, s));
+    double since = enter();
+    int result = PMPI_Mprobe(from, tag, c, m, s);
+    probed(since);
+    return result;
+}
+int MPI_Improbe(int from, int tag, MPI_Comm c, int *flag, MPI_Message *m, MPI_Status *s) {
+    double since = enter_poll();
+    int result = PMPI_Improbe(from, tag, c, flag, m, s);
+    polled(since, 0, &searched);
+    return result;
 }
 
 /* Requests that are started again and again: what each sends is kept from when it was made. */
-#define MOST_PERSISTENT 4096
-static struct { MPI_Request request; double volume; int is_send, is_used; } persistent[MOST_PERSISTENT];
+static struct Kept { MPI_Request request; double volume; int is_send; } *persistent;
+static int kept, room;
 
-static void keep(MPI_Request request, double volume, int is_send, int is_real) {
+static void forget(MPI_Request request) {
     int i;
-    if (!is_real || !is_active) return;
-    for (i = 0; i < MOST_PERSISTENT && persistent[i].is_used; i++)
-        if (persistent[i].request == request) break; /* the handle of one that was freed */
-    if (i == MOST_PERSISTENT) return;
-    persistent[i].request = request;
-    persistent[i].volume = volume;
-    persistent[i].is_send = is_send;
-    persistent[i].is_used = 1;
+    for (i = 0; i < kept; i++)
+        if (persistent[i].request == request) {
+            persistent[i] = persistent[--kept];
+            return;
+        }
 }
 
-static void started(double since, int n, const MPI_Request r[]) {
+static void keep(MPI_Request request, double volume, int is_send, int is_real) {
+    if (!is_active) return;
+    forget(request); /* its handle may have been another's, which was freed */
+    if (!is_real) return;
+    if (kept == room) {
+        struct Kept *more = realloc(persistent, (2 * room + 64) * sizeof *persistent);
+        if (!more) return;
+        persistent = more;
+        room = 2 * room + 64;
+    }
+    persistent[kept].request = request;
+    persistent[kept].volume = volume;
+    persistent[kept++].is_send = is_send;
+}
+
+int MPI_Request_free(MPI_Request *r) {
+    if (is_active) forget(*r);
+    return PMPI_Request_free(r);
+}
+
+static void count_started(int n, const MPI_Request r[]) {
     int i, k;
-    if (since > 0)
-        for (i = 0; i < n; i++)
-            for (k = 0; k < MOST_PERSISTENT && persistent[k].is_used; k++)
-                if (persistent[k].request == r[i]) {
-                    pending.sent += persistent[k].is_send;
-                    pending.received += !persistent[k].is_send;
-                    if (persistent[k].is_send) pending.bytes_sent += persistent[k].volume;
-                    else pending.bytes_received += persistent[k].volume;
-                    break;
-                }
-    post(since, 0, 0, 0);
+    for (i = 0; i < n; i++)
+        for (k = 0; k < kept; k++)
+            if (persistent[k].request == r[i]) {
+                pending.sent += persistent[k].is_send;
+                pending.received += !persistent[k].is_send;
+                if (persistent[k].is_send) pending.bytes_sent += persistent[k].volume;
+                else pending.bytes_received += persistent[k].volume;
+                break;
+            }
 }
 
 int MPI_Start(MPI_Request *r) {
     double since = enter();
     int result = PMPI_Start(r);
-    started(since, 1, r);
+    if (since > 0) count_started(1, r);
+    post(since, 0, 0, 0);
     return result;
 }
 
 int MPI_Startall(int n, MPI_Request r[]) {
     double since = enter();
     int result = PMPI_Startall(n, r);
-    started(since, n, r);
+    if (since > 0) count_started(n, r);
+    post(since, 0, 0, 0);
     return result;
 }
 
@@ -554,8 +636,9 @@ int MPI_Ibarrier(MPI_Comm c, MPI_Request *r) {
     post_collective(since, BARRIER, 0);
     return result;
 }
-int MPI_File_sync(MPI_File f) { RECORDED(WRITE, 0, 0, PMPI_File_sync(f)); }
-int MPI_File_close(MPI_File *f) { RECORDED(WRITE, 0, 0, PMPI_File_close(f)); }
+static int of_files = WRITE; /* what was done last */
+int MPI_File_sync(MPI_File f) { RECORDED(of_files, 0, 0, PMPI_File_sync(f)); }
+int MPI_File_close(MPI_File *f) { RECORDED(of_files, 0, 0, PMPI_File_close(f)); }
 
 
 /* All functions with counts, and from MPI 4 on those whose counts are large. */
@@ -605,14 +688,14 @@ static void *next_of(const char *name) {
         next_ arguments; \
         after; \
     }
-#define POLLS(name, parameters, arguments, is_complete) \
+#define POLLS(name, parameters, arguments, is_complete, waiting) \
     void name parameters { \
         static void (*next_) parameters; \
         double since; \
         if (!next_) *(void **)&next_ = next_of(#name); \
         since = enter_poll(); \
         next_ arguments; \
-        polled(since, is_complete); \
+        polled(since, is_complete, waiting); \
     }
 #define CALLS(name, which, volume, parameters, arguments) \
     FORTRAN(name, parameters, arguments, leave(since, which, 1, since > 0 ? (volume) : 0))
@@ -661,9 +744,17 @@ SENDS(mpi_send_) SENDS(mpi_ssend_) SENDS(mpi_bsend_) SENDS(mpi_rsend_)
             (b, n, t, to, tag, c, r, e), \
             post(since, !is_null(to), 0, since > 0 && !is_null(to) ? bytes(*n, T(t)) : 0))
 POSTS(mpi_isend_) POSTS(mpi_issend_) POSTS(mpi_ibsend_) POSTS(mpi_irsend_)
-FORTRAN(mpi_recv_, (void *b, I *n, I *t, I *from, I *tag, I *c, I *s, I *e),
-        (b, n, t, from, tag, c, s, e),
-        leave(since, RECEIVE, !is_null(from), since > 0 && !is_null(from) ? bytes(*n, T(t)) : 0))
+void mpi_recv_(void *b, I *n, I *t, I *from, I *tag, I *c, I *s, I *e) {
+    static void (*next_)(void *, I *, I *, I *, I *, I *, I *, I *);
+    I own[64], *status = s == MPI_F_STATUS_IGNORE ? own : s; /* longer than that of any MPI */
+    MPI_Status told;
+    double since;
+    if (!next_) *(void **)&next_ = next_of("mpi_recv_");
+    since = enter();
+    next_(b, n, t, from, tag, c, status, e);
+    if (since > 0) MPI_Status_f2c(status, &told);
+    leave(since, RECEIVE, !is_null(from), since > 0 && !is_null(from) ? received(&told) : 0);
+}
 FORTRAN(mpi_irecv_, (void *b, I *n, I *t, I *from, I *tag, I *c, I *r, I *e),
         (b, n, t, from, tag, c, r, e),
         post(since, 0, !is_null(from), since > 0 && !is_null(from) ? bytes(*n, T(t)) : 0))
@@ -680,9 +771,36 @@ FORTRAN(mpi_wait_, (I *r, I *s, I *e), (r, s, e), wait_done(since, 1))
 FORTRAN(mpi_waitall_, (I *n, I *r, I *s, I *e), (n, r, s, e), wait_done(since, 1))
 FORTRAN(mpi_waitany_, (I *n, I *r, I *i, I *s, I *e), (n, r, i, s, e), wait_done(since, 1))
 FORTRAN(mpi_waitsome_, (I *n, I *r, I *o, I *i, I *s, I *e), (n, r, o, i, s, e), wait_done(since, 1))
-POLLS(mpi_test_, (I *r, I *flag, I *s, I *e), (r, flag, s, e), *flag)
-POLLS(mpi_iprobe_, (I *from, I *tag, I *c, I *flag, I *s, I *e), (from, tag, c, flag, s, e), 0)
-POLLS(mpi_testall_, (I *n, I *r, I *flag, I *s, I *e), (n, r, flag, s, e), *flag)
+POLLS(mpi_test_, (I *r, I *flag, I *s, I *e), (r, flag, s, e), *flag, &pending.wall)
+POLLS(mpi_iprobe_, (I *from, I *tag, I *c, I *flag, I *s, I *e), (from, tag, c, flag, s, e), 0, &searched)
+POLLS(mpi_testall_, (I *n, I *r, I *flag, I *s, I *e), (n, r, flag, s, e), *flag, &pending.wall)
+FORTRAN(mpi_probe_, (I *from, I *tag, I *c, I *s, I *e), (from, tag, c, s, e), probed(since))
+POLLS(mpi_testany_, (I *n, I *r, I *i, I *flag, I *s, I *e), (n, r, i, flag, s, e), *flag,
+      &pending.wall)
+POLLS(mpi_testsome_, (I *n, I *r, I *o, I *i, I *s, I *e), (n, r, o, i, s, e), *o > 0,
+      &pending.wall)
+
+static void started_in_fortran(double since, I n, const I r[]) {
+    I i;
+    for (i = 0; since > 0 && i < n; i++) {
+        MPI_Request request = MPI_Request_f2c(r[i]);
+        count_started(1, &request);
+    }
+    post(since, 0, 0, 0);
+}
+#define KEEPS(name, is_send) \
+    void name(void *b, I *n, I *t, I *other, I *tag, I *c, I *r, I *e) { \
+        static void (*next_)(void *, I *, I *, I *, I *, I *, I *, I *); \
+        if (!next_) *(void **)&next_ = next_of(#name); \
+        depth += is_own(); \
+        next_(b, n, t, other, tag, c, r, e); \
+        depth -= is_own(); \
+        keep(MPI_Request_f2c(*r), is_active ? bytes(*n, T(t)) : 0, is_send, !is_null(other)); \
+    }
+KEEPS(mpi_send_init_, 1) KEEPS(mpi_ssend_init_, 1) KEEPS(mpi_bsend_init_, 1)
+KEEPS(mpi_rsend_init_, 1) KEEPS(mpi_recv_init_, 0)
+FORTRAN(mpi_start_, (I *r, I *e), (r, e), started_in_fortran(since, 1, r))
+FORTRAN(mpi_startall_, (I *n, I *r, I *e), (n, r, e), started_in_fortran(since, *n, r))
 
 CALLS(mpi_barrier_, BARRIER, 0, (I *c, I *e), (c, e))
 CALLS(mpi_bcast_, BROADCAST, bytes(*n, T(t)), (void *b, I *n, I *t, I *root, I *c, I *e),
@@ -693,6 +811,28 @@ CALLS(mpi_allreduce_, ALLREDUCE, bytes(*n, T(t)),
       (void *b, void *rb, I *n, I *t, I *o, I *c, I *e), (b, rb, n, t, o, c, e))
 CALLS(mpi_scan_, REDUCE, bytes(*n, T(t)), (void *b, void *rb, I *n, I *t, I *o, I *c, I *e),
       (b, rb, n, t, o, c, e))
+CALLS(mpi_exscan_, REDUCE, bytes(*n, T(t)), (void *b, void *rb, I *n, I *t, I *o, I *c, I *e),
+      (b, rb, n, t, o, c, e))
+CALLS(mpi_reduce_scatter_block_, REDUCE, bytes(*n, T(t)),
+      (void *b, void *rb, I *n, I *t, I *o, I *c, I *e), (b, rb, n, t, o, c, e))
+CALLS(mpi_reduce_scatter_, REDUCE, bytes(mean_of(n, C(c)), T(t)),
+      (void *b, void *rb, I *n, I *t, I *o, I *c, I *e), (b, rb, n, t, o, c, e))
+#define BEGINS(name, which, volume, parameters, arguments) \
+    FORTRAN(name, parameters, arguments, post_collective(since, which, since > 0 ? (volume) : 0))
+BEGINS(mpi_ibarrier_, BARRIER, 0, (I *c, I *r, I *e), (c, r, e))
+BEGINS(mpi_ibcast_, BROADCAST, bytes(*n, T(t)), (void *b, I *n, I *t, I *root, I *c, I *r, I *e),
+       (b, n, t, root, c, r, e))
+BEGINS(mpi_ireduce_, REDUCE, bytes(*n, T(t)),
+       (void *b, void *rb, I *n, I *t, I *o, I *root, I *c, I *r, I *e),
+       (b, rb, n, t, o, root, c, r, e))
+BEGINS(mpi_iallreduce_, ALLREDUCE, bytes(*n, T(t)),
+       (void *b, void *rb, I *n, I *t, I *o, I *c, I *r, I *e), (b, rb, n, t, o, c, r, e))
+BEGINS(mpi_iallgather_, ALLGATHER, bytes(*rn, T(rt)),
+       (void *b, I *n, I *t, void *rb, I *rn, I *rt, I *c, I *r, I *e),
+       (b, n, t, rb, rn, rt, c, r, e))
+BEGINS(mpi_ialltoall_, ALLTOALL, bytes(*rn, T(rt)),
+       (void *b, I *n, I *t, void *rb, I *rn, I *rt, I *c, I *r, I *e),
+       (b, n, t, rb, rn, rt, c, r, e))
 CALLS(mpi_gather_, GATHER, one_of(b, *n, *t, *rn, *rt),
       (void *b, I *n, I *t, void *rb, I *rn, I *rt, I *root, I *c, I *e),
       (b, n, t, rb, rn, rt, root, c, e))
@@ -755,29 +895,29 @@ ISENDER(Isend) ISENDER(Issend) ISENDER(Ibsend) ISENDER(Irsend)
 
 int MPI_NAME(Recv)(void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s) {
     MPI_Status own, *status = s == MPI_STATUS_IGNORE ? &own : s;
-    RECORDED(RECEIVE, from != MPI_PROC_NULL, received(status), PMPI_Recv(b, n, t, from, tag, c, status));
+    RECORDED(RECEIVE, from != MPI_PROC_NULL, received(status), PMPI_NAME(Recv)(b, n, t, from, tag, c, status));
 }
 
 int MPI_NAME(Mrecv)(void *b, COUNT n, MPI_Datatype t, MPI_Message *m, MPI_Status *s) {
     MPI_Status own, *status = s == MPI_STATUS_IGNORE ? &own : s;
-    RECORDED(RECEIVE, 1, received(status), PMPI_Mrecv(b, n, t, m, status));
+    RECORDED(RECEIVE, 1, received(status), PMPI_NAME(Mrecv)(b, n, t, m, status));
 }
 
 int MPI_NAME(Irecv)(void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *r) {
     POSTED(0, from != MPI_PROC_NULL, from == MPI_PROC_NULL ? 0 : bytes(n, t),
-           PMPI_Irecv(b, n, t, from, tag, c, r));
+           PMPI_NAME(Irecv)(b, n, t, from, tag, c, r));
 }
 
 int MPI_NAME(Sendrecv)(const void *b, COUNT n, MPI_Datatype t, int to, int tag, void *rb, COUNT rn,
                  MPI_Datatype rt, int from, int rtag, MPI_Comm c, MPI_Status *s) {
     RECORDED(EXCHANGE, to != MPI_PROC_NULL, to == MPI_PROC_NULL ? 0 : bytes(n, t),
-             PMPI_Sendrecv(b, n, t, to, tag, rb, rn, rt, from, rtag, c, s));
+             PMPI_NAME(Sendrecv)(b, n, t, to, tag, rb, rn, rt, from, rtag, c, s));
 }
 
 int MPI_NAME(Sendrecv_replace)(void *b, COUNT n, MPI_Datatype t, int to, int tag, int from, int rtag,
                          MPI_Comm c, MPI_Status *s) {
     RECORDED(EXCHANGE, to != MPI_PROC_NULL, to == MPI_PROC_NULL ? 0 : bytes(n, t),
-             PMPI_Sendrecv_replace(b, n, t, to, tag, from, rtag, c, s));
+             PMPI_NAME(Sendrecv_replace)(b, n, t, to, tag, from, rtag, c, s));
 }
 
 #define INITS(name) \
@@ -790,7 +930,7 @@ int MPI_NAME(Sendrecv_replace)(void *b, COUNT n, MPI_Datatype t, int to, int tag
 INITS(Send_init) INITS(Ssend_init) INITS(Bsend_init) INITS(Rsend_init)
 
 int MPI_NAME(Recv_init)(void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *r) {
-    int result = PMPI_Recv_init(b, n, t, from, tag, c, r);
+    int result = PMPI_NAME(Recv_init)(b, n, t, from, tag, c, r);
     keep(*r, bytes(n, t), 0, from != MPI_PROC_NULL);
     return result;
 }
@@ -856,10 +996,12 @@ DEFINE(alltoallv, Alltoallv, ALLTOALL,
 /* Files */
 #define OF_FILE(name, which, buffer) \
     int MPI_NAME(File_##name)(MPI_File f, buffer b, COUNT n, MPI_Datatype t, MPI_Status *s) { \
+        of_files = which; \
         RECORDED(which, 1, bytes(n, t), PMPI_NAME(File_##name)(f, b, n, t, s)); \
     }
 #define AT_PLACE(name, which, buffer) \
     int MPI_NAME(File_##name)(MPI_File f, MPI_Offset at, buffer b, COUNT n, MPI_Datatype t, MPI_Status *s) { \
+        of_files = which; \
         RECORDED(which, 1, bytes(n, t), PMPI_NAME(File_##name)(f, at, b, n, t, s)); \
     }
 OF_FILE(write, WRITE, const void *) OF_FILE(write_all, WRITE, const void *)
