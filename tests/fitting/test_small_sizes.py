@@ -8,7 +8,7 @@ from parcast.descriptions.program import Program, law_named
 from parcast.errors import ParameterError
 from parcast.fitting.capacities import capacities
 from parcast.fitting.fit import fit
-from parcast.kernels.registry import KERNELS
+from parcast.kernels.registry import COUNTED
 from parcast.kernels.trials.calibration import forms_of
 from parcast.kernels.trials.counting import counted_program
 from parcast.timings.measurements import Measurements
@@ -27,7 +27,7 @@ SYMBOLS = {  # of `validate`: the cost of each
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", COUNTED)
 def test_a_description_and_validate_have_the_same_law(name):
     program = counted_program(name)
     sizes, counts = np.array([200, 400, 800]), (1, 2, 4)

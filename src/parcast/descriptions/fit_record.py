@@ -175,6 +175,8 @@ class FitRecord(Description):
         description="Where these runs were: the values of each axis, one for each configuration. "
         "Without them it is unknown which runs were used.",
     )
+    program: str = Field(default="", description="The program of these runs.")
+    machine: str = Field(default="", description="The machine of these runs.")
     key: str = Field(description="Which fit it was: the sets of one fit go together.")
     scatter: float = Field(
         ge=0, description="Half-width of the 90 % interval of a run about the law, over its time."
@@ -201,11 +203,16 @@ class FitRecord(Description):
         default=None, description="Constants that were fitted as formulas of p."
     )
 
-    def is_fitted_at(self, axes: Mapping[str, Array]) -> Array | None:
-        """Whether each configuration, (points,), was among the fitted ones; None: unknown."""
-        names = [name for name in self.at if name in axes]
-        if not names:
+    def is_fitted_at(self, axes: Mapping[str, Array], program: str, machine: str) -> Array | None:
+        """Whether each configuration, (points,), was among the fitted ones; None: unknown.
+
+        Runs of another program, or on another machine, were not.
+        """
+        if not self.at or not axes.keys() <= self.at.keys():
             return None
+        names = [*axes]
+        if (self.program, self.machine) != (program, machine):
+            return np.zeros(axes[names[0]].shape, dtype=bool)
         known = {*zip(*(self.at[name] for name in names), strict=True)}
         asked = zip(*(np.asarray(axes[name], dtype=float).tolist() for name in names), strict=True)
         return np.array([place in known for place in asked])

@@ -287,6 +287,8 @@ def _record(
     return FitRecord(
         runs=_runs_in_words(task),
         at=_places(task),
+        program=task.model.program.name,
+        machine=task.model.machine.name,
         scatter=float(f"{noise.share:.3g}"),
         largest=float(p.max()),
         growth=GROWTH,
@@ -297,10 +299,10 @@ def _record(
 
 
 def _places(task: FitTask) -> dict[str, tuple[float, ...]]:
-    """Values of each axis of the runs; none of more than a file should hold."""
-    axes = task.runs.axes
+    """Values of each axis of the runs, disks too; none of more than a file should hold."""
+    points = {**task.runs.axes, "d": task.model.points["d"]}
     few = len(task.measured) <= MOST_PLACES
-    return {x: tuple(map(whole, axes[x].tolist())) for x in axes} if few else {}
+    return {name: tuple(map(whole, x.tolist())) for name, x in points.items()} if few else {}
 
 
 def _determined(x: FittedParameter, is_largest: object) -> str:

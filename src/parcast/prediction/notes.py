@@ -192,15 +192,24 @@ def _follows(phase: Phase, machine: Machine, at: Point, rates: Sequence[str]) ->
 
 
 def doubts_of_law(
-    errors: Sequence[LawError], program: Program, machine: Machine, *, uncertain: bool
+    errors: Sequence[LawError],
+    program: Program,
+    machine: Machine,
+    *,
+    uncertain: bool,
+    advises: bool = True,
 ) -> Iterator[str]:
-    """Say where the error of a law was not measured, or that the interval does not include it."""
+    """Say where the error of a law was not measured, or that the interval does not include it.
+
+    It `advises` how the error is measured, where that is not being done.
+    """
     if uncertain and not errors:
         covered = "the uncertainty of the parameters (+-)"
         if program.fit is not None or machine.fit is not None:
             covered = "what the fitted runs leave open and how far they scatter about the law"
         advice = how_to_measure(law for phase in program.phase for law in phase.laws_within)
-        yield f"The interval covers {covered}, not the error of the law. {advice}"
+        said = f"The interval covers {covered}, not the error of the law."
+        yield f"{said} {advice}" if advises else said
     unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
     for error in errors:
         if not error.is_measured_here:
@@ -208,11 +217,11 @@ def doubts_of_law(
             unknown.setdefault((where, error.most), []).append(error.law)
     for (where, most), names in unknown.items():
         laws = dict.fromkeys(names)
-        yield (
+        said = (
             f"The error of the law{'s' if len(laws) > 1 else ''} {listed([*laws])} was not "
-            f"measured {where}: the interval allows {percent(most)} for it, as a precaution. "
-            f"{how_to_measure(names)}"
+            f"measured {where}: the interval allows {percent(most)} for it, as a precaution."
         )
+        yield f"{said} {how_to_measure(names)}" if advises else said
 
 
 def law_error_of(errors: Sequence[LawError]) -> Iterator[str]:

@@ -118,8 +118,10 @@ def _times(part: Validated, rows: Sequence[Compared]) -> Table:
         columns.append(Column(title="interval", unit="[%]", cells=intervals))
         legend += (
             "; interval: 90 % interval of the median that was measured, relative to it (range of "
-            f"fewer than 5 runs); *: error above {percent(part.rule.tolerance or 0.0)}"
+            "fewer than 5 runs)"
         )
+        if part.rule.tolerance is not None:
+            legend += f"; *: error above {percent(part.rule.tolerance)}"
     if any(x.is_disturbed for x in rows):
         legend += f"; {MARK}: most runs were {OTHERS}, but used for lack of others"
     in_full = [

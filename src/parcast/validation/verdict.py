@@ -140,6 +140,12 @@ def _by_intervals(rule: Rule, compared: Sequence[Compared], quietness: Quietness
     """By the medians that lie in their intervals: it holds only if it could have been refused."""
     if quietness.calibration and not quietness.comparison:
         return Verdict(holds=None, rules=(), reason=f"{quietness.reason}. {rule.remedy}")
+    if any(x.lower is None for x in compared):
+        return Verdict(
+            holds=None,
+            rules=(),
+            reason="there are no intervals: nothing has +-, and the error of the law is left out",
+        )
     is_busy = quietness.is_busy
     sure = [x for x in compared if is_sure(rule, x, is_busy=is_busy)]
     outside = [x for x in compared if not x.is_inside]

@@ -1,5 +1,6 @@
 """`parcast.validate_program`: errors as computed by hand, what was fitted, what is warned of."""
 
+import io
 import json
 from pathlib import Path
 
@@ -235,3 +236,57 @@ def test_wrong_use_is_refused(parcast, monkeypatch, args, status, says):
     said = parcast("validate", *args)
     assert said.status == status
     assert says in said.err
+
+
+def test_speedups_of_several_sizes_are_each_over_their_own_time():
+    work = {"parallel": "1 s * n", "serial": "0.02 s * n"}
+    program = Program(phase=[{"law": "spmd", "compute": work}])
+    p, n = (x.ravel() for x in np.meshgrid([2, 4, 8], [10, 1000], indexing="ij"))
+    time = predict(program, Machine(), p=[2, 4, 8], n=[10, 1000]).time.ravel()
+    alone = predict(program, Machine(), p=1, n=[10, 1000]).time.ravel()
+    speedup = np.tile(alone, 3) / time
+    runs = read_measurements_of({"p": p, "n": n, "speedup": speedup})
+    errors = [row["error"] for row in validate_program(program, runs).rows()]
+    assert errors == pytest.approx([0] * 6, abs=1e-9)
+
+
+def read_measurements_of(columns):
+    """A table as a file has it, with speedups in place of times."""
+    lines = [
+        ",".join(columns),
+        *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True)),
+    ]
+    return read_measurements(io.BytesIO("\n".join(lines).encode()))
+
+
+def test_runs_of_another_machine_or_with_more_disks_were_not_fitted():
+    small = Measurements(p=[1, 2, 4], time=[83.0, 43.0, 23.0])
+    here, there = Machine(name="here"), Machine(name="there")
+    fitted = fit(PROGRAM, small, here).program
+    assert all(x.was_fitted for x in validate_program(fitted, small, here).cases)
+    assert not any(x.was_fitted for x in validate_program(fitted, small, there).cases)
+    wide = validate_program(fitted, made(), here).cases
+    assert [x.was_fitted for x in wide] == ((P <= 4) & (D == 1)).tolist()
+
+
+def test_without_intervals_nothing_is_decided():
+    found = validate_program(PROGRAM, made(1.02), law_error=False)
+    assert (found.holds, found.coverage) == (None, None)
+    assert "there are no intervals" in found.parts[0].verdict.text
+
+
+def test_three_axes_that_vary_have_a_picture():
+    work = {"parallel": "1 s * n"}
+    program = Program(phase=[{"law": "spmd", "compute": work, "io": {"transfer": "1 s"}}])
+    p, d, n = (x.ravel() for x in np.meshgrid([1, 2, 4], [1, 2, 3], [1, 2, 3], indexing="ij"))
+    found = validate_program(program, Measurements(p=p, d=d, n=n, time=n / p + 1))
+    assert isinstance(figure_of(found), Figure)
+
+
+def test_the_error_of_runs_that_were_fitted_is_not_written(parcast, tmp_path):
+    folder = EXAMPLES / "qcrd"
+    table, fitted = folder / "speedups.csv", tmp_path / "fitted.toml"
+    parcast("fit", folder / "program.toml", table, "-o", fitted)
+    said = parcast("validate", fitted, table, "-o", tmp_path / "new.toml")
+    assert "was not written: runs that were fitted do not tell the error" in said.err
+    assert not (tmp_path / "new.toml").exists()

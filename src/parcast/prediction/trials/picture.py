@@ -69,7 +69,7 @@ def _usual(validation: ProgramValidation) -> str:
     """What suits the axes that vary."""
     if len(validation.varied.get("p", ())) > 1 and len(_groups(validation)) <= MOST_LINES:
         return "lines"
-    return "errors" if len(validation.varied) > 1 else "times"
+    return "errors" if len(validation.varied) == 2 else "times"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -235,6 +235,7 @@ def _surface(validation: ProgramValidation, ax: Any) -> "Figure":
     for i in range(len(x)):
         space.plot([x[i]] * 2, [y[i]] * 2, [modelled[i], measured[i]], color="black", lw=1.0)
     space.plot(x, y, measured, "o", color="black", ms=3.5, label="measured")
+    space.set_zlim(0, float(max(np.max(measured), np.max(prediction.speedup))))
     space.legend(loc="upper left", fontsize="small", frameon=False)
     return figure
 

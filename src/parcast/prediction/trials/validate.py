@@ -114,9 +114,9 @@ def validate_program(
     axes, group = configurations_of(measurements, program, machine)
     points = axes | {"d": axes["d"] if "d" in axes else np.asarray(machine.servers(axes))}
     predicted = _predicted(program, machine, axes, points, law_error=law_error, seed=seed)
-    seconds = _seconds(program, machine, measurements, points)
+    seconds = _seconds(program, machine, measurements, points, group)
     runs_at = [seconds[group == i].tolist() for i in range(len(axes["p"]))]
-    fitted, parts = fitted_at(program, machine, axes), _parts_at(measurements, group)
+    fitted, parts = fitted_at(program, machine, points), _parts_at(measurements, group)
     comparisons = tuple(_comparisons(axes, predicted, fitted, zip(runs_at, parts, strict=True)))
     part = Validated(
         name=program.name or "program",
@@ -179,21 +179,25 @@ def _predicted(
         upper=upper,
         warnings=(
             *warnings_of(program, machine, axes),
-            *doubts_of_law(errors, program, machine, uncertain=lower is not None),
+            *doubts_of_law(errors, program, machine, uncertain=lower is not None, advises=False),
         ),
     )
 
 
 def _seconds(
-    program: Program, machine: Machine, measurements: Measurements, points: Mapping[str, Array]
+    program: Program,
+    machine: Machine,
+    measurements: Measurements,
+    points: Mapping[str, Array],
+    group: NDArray[np.intp],
 ) -> Array:
     """Measured times, (runs,) [s]: of speedups those over the described time of one processor."""
     if not measurements.measure.is_relative:
         require_times_of_runs("runs", measurements.measure)
         return measurements.time
-    one = {name: np.asarray(x).flat[0] * np.ones(()) for name, x in points.items()}
-    alone = program.alone.times(machine, {**one, "p": np.ones(()), "d": np.ones(())}).time
-    return np.asarray(measurements.time * float(alone))
+    ones = np.ones_like(points["p"])
+    alone = program.alone.times(machine, {**points, "p": ones, "d": ones}).time
+    return np.asarray(measurements.time * np.broadcast_to(alone, ones.shape)[group])
 
 
 def _comparisons(
@@ -259,7 +263,9 @@ def fitted_at(program: Program, machine: Machine, axes: Mapping[str, Array]) -> 
     records = [x for x in (program.fit, machine.fit) if x is not None]
     if not records:
         return np.zeros(axes["p"].shape, dtype=bool)
-    known = [x.is_fitted_at(axes) for x in records]
+    shape = axes["p"].shape
+    places = {name: np.broadcast_to(x, shape) for name, x in axes.items()}
+    known = [x.is_fitted_at(places, program.name, machine.name) for x in records]
     if any(x is None for x in known):
         return None
     return np.asarray(np.any([x for x in known if x is not None], axis=0))
