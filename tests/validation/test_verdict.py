@@ -5,7 +5,7 @@ import pytest
 from parcast.trials.disturbance import Counted
 from parcast.trials.trial import SizedCase, Trial
 from parcast.validation.comparison import Comparison
-from parcast.validation.subject import Predicted, Rule
+from parcast.validation.subject import Findings, Predicted, Rule
 from parcast.validation.verdict import Quietness, points_allowed, verdict_of
 
 RULE = Rule(chance=0.05, cases="point", remedy="Repeat")
@@ -83,7 +83,10 @@ def test_where_others_used_the_machine_nothing_is_refused():
     never_idle = Quietness(calibration=True, comparison=True)
     assert verdict_of(RULE, right, never_idle).holds
     assert verdict_of(RULE, wrong, never_idle).holds is None
-    assert verdict_of(RULE, wrong, never_idle, ["it counts others"]).holds is False
+    assert (
+        verdict_of(RULE, wrong, never_idle, Findings(objections=["it counts others"])).holds
+        is False
+    )
 
 
 def test_points_outside_are_allowed_as_chance_has_them():

@@ -34,9 +34,8 @@ class Validated:
     @property
     def verdict(self) -> Verdict:
         """Whether the law holds, and by which rules."""
-        objections = self.findings.objections
         return verdict_of(
-            self.rule, self.comparisons, self.quietness, objections, missing=self.missing
+            self.rule, self.comparisons, self.quietness, self.findings, missing=self.missing
         )
 
     @property

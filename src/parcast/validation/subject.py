@@ -77,6 +77,7 @@ class Findings:
     document: Mapping[str, Any] = field(default_factory=dict)  # the same in JSON
     warnings: Sequence[str] = ()
     objections: Sequence[str] = ()  # why its law is wrong, whatever its times are
+    doubts: Sequence[str] = ()  # why its law cannot be said to hold, though its times allow it
 
 
 class Subject(Protocol[C, O]):

@@ -1,18 +1,20 @@
 """Whether a law holds, by its rule."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, log
 from statistics import median
 from typing import Any, Final, TypeAlias
 
 from parcast.units import format_quantity, percent
 from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
-from parcast.validation.subject import Rule
+from parcast.validation.subject import Findings, Rule
 from parcast.words import counted
 
 Compared: TypeAlias = Comparison[Any, Any]
 
+NOTHING: Final = Findings()
+FEWEST: Final = 3  # cases by which a law may hold [1] [D]
 MOST_NAMED: Final = 3  # cases that are far off
 NEVER_IDLE: Final = "the machine was never idle"
 FITTED: Final = "all of these were used to fit the description, so that nothing was predicted"
@@ -61,27 +63,31 @@ def verdict_of(
     rule: Rule,
     cases: Sequence[Compared],
     quietness: Quietness,
-    objections: Sequence[str] = (),
+    findings: Findings = NOTHING,
     *,
     missing: int = 0,
 ) -> Verdict:
     """Tell whether a law holds, None where nothing can tell, and the rules that decided.
 
-    `missing` cases were asked for but not predicted; objections refuse it whatever the times are.
+    `missing` cases were asked for but not predicted. Objections of the `findings` refuse it
+    whatever the times are, and with doubts it does not hold.
     """
+    objections = tuple(findings.objections)
     compared = [x for x in cases if x.runs and not x.was_fitted]
     if not compared:
         is_fitted = any(x.runs for x in cases)
         why = f"{FITTED}. {rule.remedy}" if is_fitted else "nothing was measured"
         return Verdict(
             holds=False if objections else None,
-            rules=tuple(objections),
+            rules=objections,
             reason="" if objections else why,
         )
     if rule.chance is None:
         found = _by_limits(rule, compared, quietness, asked=len(cases) + missing)
     else:
         found = _by_intervals(rule, compared, quietness)
+    if found.holds and findings.doubts:
+        found = replace(found, holds=None, reason="; ".join(findings.doubts))
     rules = found.rules
     if found.holds is None and found.reason:
         rules = (*rules[:-1], f"{rules[-1]}, but {found.reason}") if rules else (found.reason,)
@@ -167,7 +173,8 @@ def _by_intervals(rule: Rule, compared: Sequence[Compared], quietness: Quietness
         "the interval"
         for x in far[:MOST_NAMED]
     ]
-    rules += [f"{len(far) - MOST_NAMED} more are as far off"] if len(far) > MOST_NAMED else []
+    more = len(far) - MOST_NAMED
+    rules += [f"{more} more {'is' if more == 1 else 'are'} as far off"] if more > 0 else []
     if rules and is_busy:
         return Verdict(holds=None, rules=tuple(rules), reason=f"{NEVER_IDLE}. {rule.remedy}")
     if rules:
@@ -199,7 +206,7 @@ def _why_unknown(
     if 2 * len(sure) <= len(compared):
         apart = median(_apart(x) for x in compared)
         return f"repeated runs differ by a factor of {apart:.1f}"
-    if 2 * sum(not x.is_inside for x in compared) >= len(compared):
+    if len(compared) < FEWEST or 2 * sum(not x.is_inside for x in compared) >= len(compared):
         return "these are too few"
     if not any(x.first.facts.get("extrapolated", True) for x in compared):
         return "no size or count is far from the calibrated ones, so little was predicted"

@@ -58,7 +58,7 @@ def recorder_for(mpicc: str) -> Path:
             lines = " ".join(done.stderr.split("\n")[:MOST_LINES]).strip()
             raise RunFailed(
                 f"{mpicc} cannot build the recorder: {lines or 'it does not say why'}. It needs a "
-                "C compiler and the headers of the MPI."
+                f"C compiler and the headers of the MPI. Name another one: {Argument('mpicc')}."
             )
         built.replace(kept)
     return kept

@@ -81,6 +81,7 @@ def command(
     )
     from parcast.errors import ParameterError
     from parcast.files.document import check_place
+    from parcast.timings.read_profiles import read_profiles
 
     if not words:
         raise click.UsageError("COMMAND is missing. Write it last, after --.")
@@ -90,6 +91,8 @@ def command(
         raise click.ClickException(f"-o {error}") from error
     recorder = recorder_for(compiler_of_mpi(mpicc))
     before = _lines(profile)
+    if before:
+        read_profiles([profile])  # a profile that cannot be read must not grow
     status = _ran(words, profile, set, str(recorder))
     runs = _added(profile, before)
     if not runs:

@@ -95,7 +95,7 @@ def command(
             save_figure(figure_of(validation, picture=picture), path)
         else:
             if all(x.was_fitted for x in validation.cases):
-                tell(f"{path} was not written: runs that were fitted do not tell the error.")
+                tell(f"{path} was not written: fitted runs do not determine the error.")
                 return
             new = moved(text, program, path)
             writer(validation, validation.own_law_errors(), new)(path)

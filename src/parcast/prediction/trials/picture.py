@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 PICTURES: Final = ("lines", "surface", "errors", "times")
 MOST_LINES: Final = len(MACHINE_COLOURS)
+POINTS: Final = 65  # of the curve of a law
 MOST_WRITTEN: Final = 12  # fields of a map across, in which errors are written
+PALEST: Final = 0.2  # error that has the strongest colour where none is larger [1]
 WIDEST: Final = 1.0  # error that colours tell from a larger one [1]
 FIELDS: Final = "RdBu_r"
 
@@ -80,6 +82,7 @@ class _Line:
     cases: Sequence[Comparison[Configuration, Any]]
     colour: str
     marker: str
+    curve: tuple[Array, Array] | None  # the law at more counts than were run [1], [s]
 
     @property
     def p(self) -> Array:
@@ -101,10 +104,28 @@ def _line_of(validation: ProgramValidation) -> Iterator[_Line]:
         named = [f"{x} = {axis_value(float(y), 'count')}" for x, y in place if x in varied]
         yield _Line(
             name=", ".join(named) or "predicted (line) and measured",
-            cases=cases,
+            cases=sorted(cases, key=lambda x: x.case.layout),
             colour=MACHINE_COLOURS[i % MOST_LINES],
             marker=MARKERS[i % len(MARKERS)],
+            curve=_curve(validation, cases),
         )
+
+
+def _curve(
+    validation: ProgramValidation, cases: Sequence[Comparison[Configuration, Any]]
+) -> tuple[Array, Array] | None:
+    """Give the law between the counts of some configurations; None where it has no answer."""
+    ends = [x.case.layout for x in cases]
+    p = np.unique(np.round(np.geomspace(min(ends), max(ends), POINTS)))
+    p = np.unique([*p, *ends])
+    others = {name: np.full(p.shape, value) for name, value in cases[0].case.axes if name != "p"}
+    at = {"p": p, **others}
+    try:
+        at.setdefault("d", np.broadcast_to(validation.machine.servers(at), p.shape))
+        time = np.broadcast_to(validation.program.times(validation.machine, at).time, p.shape)
+    except ParameterError:  # it may hold for squares alone
+        return None
+    return p, np.asarray(time)
 
 
 def _lines(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
@@ -118,7 +139,9 @@ def _lines(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
             got=f'"lines" for {len(lines)}',
             hint="Select some values of the other axes.",
         )
-    figure = canvas.new_figure(height=4.4)
+    figure = canvas.new_figure(height=4.6)
+    [part] = validation.parts
+    figure.suptitle(f"{part.name}: {part.title}", fontsize="medium", parse_math=False)
     times, speedups = figure.subplots(1, 2)
     along = _axis(validation, "p")
     _draw_times(times, lines)
@@ -145,7 +168,7 @@ def _draw_times(ax: "Axes", lines: Sequence[_Line]) -> None:
         ends = np.array([(x.lower or x.predicted, x.upper or x.predicted) for x in line.cases])
         style: dict[str, Any] = {"color": line.colour, "marker": line.marker, "ms": 5.5}
         ax.plot([], [], lw=1.4, label=line.name, **style)
-        ax.plot(line.p, predicted, color=line.colour, lw=1.4)
+        ax.plot(*(line.curve or (line.p, predicted)), color=line.colour, lw=1.4)
         ax.fill_between(line.p, *ends.T, color=line.colour, alpha=0.18, lw=0)
         _draw_measured(ax, line, [x.measured or np.nan for x in line.cases])
         limits += [*map(tuple, ends.tolist()), *((x.measured, x.measured) for x in line.cases)]
@@ -172,21 +195,24 @@ def _draw_speedups(ax: "Axes", validation: ProgramValidation, lines: Sequence[_L
     """Draw predicted and measured speedups, each over its own time on the fewest processors."""
     known = {x.case: x for x in speedups_of(validation)}
     every = []
+    least = min(line.p[0] for line in lines)
+    lines = [line for line in lines if line.p[0] == least]  # others are over another time
     for line in lines:
         found = [known.get(x.case) for x in line.cases]
         predicted = [1.0 if x is None else x.predicted for x in found]
         measured = [1.0 if x is None else x.measured for x in found]
-        ax.plot(line.p, predicted, color=line.colour, lw=1.4)
+        x, y = line.p, np.asarray(predicted)
+        if line.curve is not None:
+            x, y = line.curve[0], line.cases[0].predicted / line.curve[1]
+        ax.plot(x, y, color=line.colour, lw=1.4)
         _draw_measured(ax, line, measured)
         every += [*predicted, *measured]
-    bases = {line.cases[0].case.layout for line in lines}
-    over = f"p = {bases.pop():g}" if len(bases) == 1 else ""
     low, high = min(every), max(every)
     ends = np.array([min(line.p[0] for line in lines), max(line.p[-1] for line in lines)])
-    if over and ends[1] > ends[0]:
+    if ends[1] > ends[0]:
         ideal = ends / ends[0]
         ax.plot(ends, ideal, color=REFERENCE, lw=1.0, ls=":", label="ideal")
-    scale_speedup(ax, low, high, over)
+    scale_speedup(ax, low, high, f"p = {least:g}")
 
 
 def _notes(validation: ProgramValidation) -> list[str]:
@@ -234,7 +260,9 @@ def _surface(validation: ProgramValidation, ax: Any) -> "Figure":
     measured = alone / validation.column("measured_s")
     for i in range(len(x)):
         space.plot([x[i]] * 2, [y[i]] * 2, [modelled[i], measured[i]], color="black", lw=1.0)
-    space.plot(x, y, measured, "o", color="black", ms=3.5, label="measured")
+    space.plot(
+        x, y, measured, "o", color="black", ms=3.5, label="measured, over the predicted T(1, 1)"
+    )
     space.set_zlim(0, float(max(np.max(measured), np.max(prediction.speedup))))
     space.legend(loc="upper left", fontsize="small", frameon=False)
     return figure
@@ -266,7 +294,7 @@ def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
         field[place] = x.error()
         outside, fitted = "*" * (x.is_inside is False), "'" * x.was_fitted
         marks[place] = f"{signed_percent(x.error() or 0.0)}{outside}{fitted}"
-    most = float(np.clip(np.nanmax(np.abs(field)), 0.01, WIDEST))
+    most = float(np.clip(np.nanmax(np.abs(field)), PALEST, WIDEST))
     is_own = ax is None
     ax = ax or canvas.new_figure(height=4.6).add_subplot()
     drawn = ax.pcolormesh(field.T, cmap=FIELDS, norm=Normalize(-most, most), edgecolor="white")

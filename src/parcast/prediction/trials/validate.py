@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, log
+from statistics import mean, pstdev
 from typing import Any, Final
 
 import numpy as np
@@ -37,7 +39,7 @@ from parcast.units import format_quantity, shown
 from parcast.validation.comparison import Comparison, accuracy_of
 from parcast.validation.result import Validated
 from parcast.validation.subject import Findings, Predicted, Rule
-from parcast.validation.verdict import Quietness
+from parcast.validation.verdict import FEWEST, Quietness
 from parcast.words import axis_value, counted, ranges_in_words, signed_percent, whole
 
 RULE: Final = Rule(
@@ -45,6 +47,7 @@ RULE: Final = Rule(
 )
 MEASURED, FITTED, NEW = ("measured", "used to fit", "not used to fit")
 SAMPLES: Final = 256
+ONE_FACTOR: Final = 1.5  # by which all times may differ from the predicted ones unnoticed [1]
 COLUMNS: Final = {"compute": "compute_s", "communication": "communication_s", "io": "disk_s"}
 
 
@@ -127,8 +130,9 @@ def validate_program(
         runs=tuple(run for x in comparisons for run in _runs(x, program.name)),
         findings=Findings(
             facts=tuple(_facts(program, machine, comparisons)),
+            doubts=tuple(_missed(comparisons)),
             warnings=(
-                *_missed(comparisons),
+                *_factor(comparisons),
                 *_unknown(program, machine, fitted),
                 *_doubts_of_runs(machine, measurements, comparisons),
                 *predicted.warnings,
@@ -310,7 +314,7 @@ def _facts(
 
 
 def _missed(comparisons: Sequence[Comparison[Configuration, None]]) -> Iterator[str]:
-    """Warn of counts at which every configuration lies outside its interval, on one side."""
+    """Name counts at which every configuration lies outside its interval, on one side."""
     by_p: dict[float, list[Comparison[Configuration, None]]] = {}
     for x in comparisons:
         by_p.setdefault(x.case.columns["p"], []).append(x)
@@ -319,13 +323,19 @@ def _missed(comparisons: Sequence[Comparison[Configuration, None]]) -> Iterator[
         is_one_side = min(errors) > 0 or max(errors) < 0
         if len(here) > 1 and is_one_side and all(x.is_inside is False for x in here):
             ends = " to ".join(f"{signed_percent(x)} %" for x in (min(errors), max(errors)))
-            yield RankedWarning(
-                f"At p = {p:g} all {len(here)} configurations are outside their intervals, by "
-                f"{ends}: the description lacks something there. Fit it again.",
-                kind="missed at p",
-                rank=Rank.SERIOUS,
-                size=p,
-            )
+            yield f"at p = {p:g} all {len(here)} are outside, by {ends}"
+
+
+def _factor(comparisons: Sequence[Comparison[Configuration, None]]) -> Iterator[str]:
+    """Warn where all times differ from the predicted ones by one factor."""
+    ratios = [log(x.measured / x.predicted) for x in comparisons if x.measured]
+    if len(ratios) >= FEWEST and abs(mean(ratios)) > log(ONE_FACTOR) > 3 * pstdev(ratios):
+        yield RankedWarning(
+            f"All times are about {exp(mean(ratios)):.3g} times the predicted ones: check the "
+            "unit of the table, the cycles of the program and the rates of the machine.",
+            kind="one factor",
+            rank=Rank.SERIOUS,
+        )
 
 
 def _unknown(program: Program, machine: Machine, fitted: Array | None) -> Iterator[str]:
