@@ -46,9 +46,11 @@ dimensions = st.sampled_from(DIMENSIONS)
         ("2 min", "time", 120.0),
         ("1.5 h", "time", 5400.0),
         ("1 d", "time", 86400.0),
-        # Slurm, sbatch(1): hours:minutes:seconds, days-hours:minutes:seconds.
+        # Slurm, sbatch(1): hours:minutes:seconds, days-hours, days-hours:minutes and both.
         ("02:00:00", "time", 7200.0),
         ("130:00:00", "time", 468000.0),
+        ("1-02", "time", 93600.0),
+        ("1-02:30", "time", 95400.0),
         (" 1-02:03:04.5 ", "time", 93784.5),
         ("10 kB", "size", 1e4),
         ("1 GB", "size", 1e9),
@@ -119,6 +121,8 @@ ALL_TIMES = "Write s, ms, us, ns, min, h or d."
         ("1,000 s", "time", f'{TIME} "1,000 s", whose unit ",000 s" is not known. {ALL_TIMES}'),
         ("2:00", "time", f'{TIME} "2:00". {CLOCK}'),
         ("0:60:00", "time", f'{TIME} "0:60:00". {CLOCK}'),
+        ("1-02:60", "time", f'{TIME} "1-02:60". {CLOCK}'),
+        ("1-", "time", f'{TIME} "1-", whose unit "-" is not known. {ALL_TIMES}'),
         ("00:00:00", "size", f'{SIZE} "00:00:00", whose unit ":00:00" is not known. '
          "Write B, kB, MB, GB, TB, PB, EB, KiB, MiB, GiB, TiB, PiB, EiB, bit, kbit, Mbit, Gbit, "
          "Tbit, Pbit or Ebit."),

@@ -96,7 +96,9 @@ _LOOSELY = {
 # of "1..4" the number is "1".
 NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(.*)", re.DOTALL)
-_CLOCK = re.compile(r"(?:([0-9]++)-)?([0-9]++):([0-9]++)(?::([0-9]++(?:\.[0-9]++)?))?")
+_CLOCK = re.compile(  # with days, or minutes, or both
+    r"(?=[0-9]++[-:])(?:([0-9]++)-)?([0-9]++)(?::([0-9]++)(?::([0-9]++(?:\.[0-9]++)?))?)?"
+)
 _EXACT = Context(prec=40, traps=[])  # decimal, so that 35 us is exactly the float 35e-6
 
 
@@ -108,7 +110,8 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     """Read a number with its unit and return it in SI; a bare number is a count or a fraction.
 
     `name` is what a message calls the value, `written` what it shows where `value` is a part of
-    it. Its sign is not judged, but it is finite. A time may be written as Slurm does.
+    it. Its sign is not judged, but it is finite. A time may be written as Slurm does, but
+    not as MM:SS or MM.
 
     >>> quantity("27 MB/s", "rate", name="network.bandwidth")
     27000000.0
@@ -148,9 +151,10 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
 
 
 def _of_clock(match: re.Match[str], name: str, must: str, got: str) -> Decimal:
-    """Seconds of D-HH:MM:SS or HH:MM:SS; of two numbers it is not known which they are."""
+    """Seconds of D-HH, D-HH:MM, D-HH:MM:SS or HH:MM:SS; 02:00 may be hours or minutes."""
     days, hours, minutes, seconds = (Decimal(part or 0) for part in match.groups())
-    if match[4] is None or minutes >= 60 or seconds >= 60:
+    is_open = match[1] is None and match[4] is None
+    if is_open or minutes >= 60 or seconds >= 60:
         hint = "Write hours, minutes and seconds, 02:00:00, or a unit, 2 h."
         raise ParameterError(name, must=must, got=got, hint=hint)
     return 86400 * days + 3600 * hours + 60 * minutes + seconds
