@@ -342,6 +342,19 @@ def test_nothing_is_chosen_where_there_is_no_forecast_unless_asked():
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"upto": [4, 8]}, r"upto must be a number, got \[4, 8\]. Give one count."),
+        ({"upto": 2.5}, "upto must be a whole number of at least 1, got 2.5"),
+        ({"beyond": "yes"}, "beyond must be True or False, got 'yes'"),
+    ],
+)
+def test_what_is_no_count_or_no_choice_is_refused(given, says):
+    with pytest.raises(ParameterError, match=says):
+        match(FALLING, **given)
+
+
 @pytest.mark.parametrize("certainty", [0.5, 0.9, 0.99])
 def test_the_limit_to_request_is_kept_with_the_certainty(certainty):
     told = match(FALLING, p=[64], within="1 h", certainty=certainty)

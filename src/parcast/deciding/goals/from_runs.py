@@ -37,6 +37,14 @@ class PlanAsked:
     unit: str  # of costs
     beyond: bool  # whether to choose where there is no forecast
 
+    def __post_init__(self) -> None:
+        """Refuse what is neither yes nor no."""
+        if not isinstance(self.beyond, bool | np.bool_):
+            got = f"{self.beyond!r:.60}"
+            raise ParameterError(
+                "beyond", must="be True or False", got=got, hint="Leave it out for False."
+            )
+
 
 def counts_for(asked: PlanAsked, size: NodeSize, first: float, last: float, most: float) -> Array:
     """Counts to choose from on a machine of `most` processors: likely ones from first to last."""

@@ -108,6 +108,9 @@ def posed(verb: str, given: Mapping[str, Any], *, is_ranking: bool = False) -> P
         per_node = as_whole("cores_per_node", per_node, least=1, hint="Give 48.")
     if n is not None:
         n = as_number("n", n, hint="Give one problem size.")
+    upto = given["upto"]
+    if upto is not None:
+        [upto] = counts_of("upto", as_number("upto", upto, hint="Give one count."))
     what = on_named_machines(program_or_runs(given["what"]), prices)
     p_is = what_p_counts(given["p_is"], what)
     is_sized = isinstance(what, Measurements) and n is not None
@@ -127,13 +130,13 @@ def posed(verb: str, given: Mapping[str, Any], *, is_ranking: bool = False) -> P
                 require_times_of_runs(name, what.measure, must=must)
     rule = None if given["counts"] is None else rule_of(given["counts"])
     p = None if given["p"] is None else counts_of("p", given["p"])
-    is_free = p is None and rule is None and given["upto"] is None
+    is_free = p is None and rule is None and upto is None
     if is_free and is_ranking and isinstance(what, Measurements):
         p = np.unique(what.p)  # those that were measured
     asked = PlanAsked(
         goals=goals,
         p=p,
-        upto=None if given["upto"] is None else int(counts_of("upto", given["upto"])[0]),
+        upto=None if upto is None else int(upto),
         rule=rule,
         p_is=p_is,
         cores_per_node=per_node,
