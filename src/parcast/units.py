@@ -253,6 +253,15 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.0f}%" if fraction < 10 else f"{_short(100 * fraction, 2)}%"
 
 
+def percent_in_full(fraction: float) -> str:
+    """Text for a fraction that was asked for, with all its digits.
+
+    >>> percent_in_full(0.9), percent_in_full(0.999), percent_in_full(0.29)
+    ('90%', '99.9%', '29%')
+    """
+    return f"{100 * fraction:.10g}%"
+
+
 def in_percent(fraction: float, *, sign: bool = False) -> str:
     """Number of percent to two digits, in whole percent from ten on.
 

@@ -227,6 +227,17 @@ def test_a_failure_says_which_limit_by_how_much(runs, machines):
     assert all(x.best is None for x in told.candidates)
 
 
+@pytest.mark.parametrize("efficiency", [0.9, 0.999])
+def test_one_processor_is_efficient_by_definition_however_wrong_the_law_may_be(efficiency):
+    every = [machine("A", "1 Gflop/s"), machine("B", "2 Gflop/s")]
+    told = match(program(), every, p=[1, 2, 4], goal="efficiency", efficiency=efficiency)
+    assert [(x.best_p, x.holds[0], x.best) for x in told.candidates] == [(1, 1.0, 0.5)] * 2
+    failed = match(program(), every, p=[2, 4], efficiency=efficiency)
+    assert failed.best is None
+    assert f"and not of {100 * efficiency:g}% (at" in failed.verdict[0]
+    assert f"efficiency of at least {100 * efficiency:g}%" in str(told)
+
+
 def test_counts_beyond_a_machine_are_left_out_and_told(runs, machines):
     told = match(runs, machines, p=[64, 128, 256, 512], beyond=True)
     assert told.candidates[-1].p.max() <= 512

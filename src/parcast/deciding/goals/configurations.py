@@ -41,6 +41,7 @@ class ConfigurationTable:
     of_charged: Array  # efficiency of the cores that are charged [1]
     rate: Array  # cost of an hour, in `unit`; NaN without a price
     dearest: Array  # factor by which a price may be higher, at which budgets hold [1]
+    is_base: NDArray[np.bool_]  # whether efficiencies are over it: its own is 1, without error
     is_told: NDArray[np.bool_]  # whether there is a forecast
     known: NDArray[np.bool_]  # whether the program was run there
     out_of_memory: Array  # probability of running out; 0 where memory is not asked for [1]
@@ -129,6 +130,8 @@ class Weighed:
             value = goals.budget.amount / (table.rate * table.dearest) * HOUR
         if goal == "efficiency" and goals.efficiency is not None:
             value = table.time * self.efficiency / goals.efficiency
+            by_definition = table.is_base & (self.efficiency >= goals.efficiency * (1 - HAIR))
+            value = np.where(by_definition, np.inf, value)
         return np.asarray(value * (1 + HAIR) + np.zeros(len(table)))
 
     @property

@@ -78,7 +78,7 @@ def configurations_of_program(
         times = known.at(i, p, point_of({"n": n}) | {"d": own_disks})
         own = np.full(len(p), np.nan if d is None else float(d))
         facts = {"known": np.zeros(len(p), dtype=bool), "is_told": np.ones(len(p), dtype=bool)}
-        tables.append(table_of(machine, size, asked, p, times, disks=own, **facts))
+        tables.append(table_of(machine, size, asked, p, times, base=1.0, disks=own, **facts))
     return joined_tables(tables), known.errors
 
 

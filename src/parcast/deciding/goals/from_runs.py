@@ -8,7 +8,7 @@ import numpy as np
 
 from parcast.advice import Choice
 from parcast.aliases import Array
-from parcast.deciding.goals.configurations import ConfigurationTable
+from parcast.deciding.goals.configurations import HAIR, ConfigurationTable
 from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS, PRICED, Goals
 from parcast.deciding.goals.nodes import NodeSize, PKind, node_size
 from parcast.deciding.goals.usable_counts import CountRule
@@ -145,9 +145,14 @@ def table_of(
     asked: PlanAsked,
     p: Array,
     times: Sequence[Array],
+    *,
+    base: float,
     **known: Any,
 ) -> ConfigurationTable:
-    """Make the table of a machine; `times` are time, its interval and the efficiency."""
+    """Make the table of a machine; `times` are time, its interval and the efficiency.
+
+    `base` is the count that efficiencies are over.
+    """
     time, lower, upper, efficiency = times
     is_told = known["known"] | (known.pop("is_told") & (upper / lower <= WIDEST_USEFUL))
     given: dict[str, Any] = {"out_of_memory": np.zeros(len(p)), "disks": np.full(len(p), np.nan)}
@@ -165,6 +170,7 @@ def table_of(
         rate=rates(machine, size, p, asked.unit),
         dearest=np.full(len(p), dearest(machine, asked.unit)),
         unit=asked.unit,
+        is_base=(p == base) & (np.abs(efficiency - 1.0) <= HAIR),
         is_told=is_told | asked.beyond,
         **given | known,
     )
@@ -193,6 +199,7 @@ def configurations_of_runs(
         asked,
         p,
         times,
+        base=first,
         known=np.isin(p, here.p) & (not at),
         is_told=~np.isin(p, missing),
         out_of_memory=_running_out(here, size, asked, p, at),

@@ -17,7 +17,7 @@ import numpy as np
 
 from parcast.errors import ParameterError, as_number, require
 from parcast.forecasting.request import CERTAIN
-from parcast.units import LEAST, MOST, format_quantity, percent, quantity, shown
+from parcast.units import LEAST, MOST, format_quantity, percent_in_full, quantity, shown
 
 CORE_HOURS: Final = "core-hours"
 NODE_HOURS: Final = "node-hours"
@@ -78,7 +78,7 @@ class Goals:
             yield f"within {format_quantity(self.within, 'time')}"
         if self.efficiency is not None:
             default = " of what is charged (default)" if self.is_default else ""
-            yield f"efficiency of at least {percent(self.efficiency)}{default}"
+            yield f"efficiency of at least {percent_in_full(self.efficiency)}{default}"
         if self.budget is not None:
             yield f"at most {self.budget}"
         if self.memory is not None:

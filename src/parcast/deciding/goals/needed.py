@@ -20,7 +20,7 @@ from parcast.descriptions.program import Program
 from parcast.errors import ParcastError
 from parcast.forecasting.request import way_up
 from parcast.prediction.predict import predict
-from parcast.units import TIME_UNITS, Dimension, format_quantity, percent
+from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, percent_in_full
 from parcast.words import joined, readable_unit, rounded, whole
 
 MOST_CHANGED: Final = 1000.0  # factor of a parameter that is looked at
@@ -63,7 +63,7 @@ def reachable(weighed: Weighed) -> Iterator[str]:
     value = {
         "within": kept,
         "budget": kept * table.rate * table.dearest / HOUR,
-        "efficiency": -table.time * weighed.efficiency / kept,
+        "efficiency": -weighed.efficiency * np.where(table.is_base, 1.0, table.time / kept),
     }
     found = False
     for name in goals.asked:
@@ -89,7 +89,12 @@ def _least(name: str, value: float, unit: str) -> str:
         return f"within {format_quantity(float(rounded(value / step, 3, up=True)) * step, 'time')}"
     if name == "budget":
         return f"a cost of {amount_text(value, up=True)} {unit}"
-    return f"an efficiency of {percent(np.floor(-100 * value) / 100)}"
+    return f"an efficiency of {_reached(-value)}"
+
+
+def _reached(efficiency: float) -> str:
+    """Text of an efficiency, so rounded that it is reached."""
+    return percent(np.floor(100 * efficiency * (1 + HAIR)) / 100)
 
 
 def missed(weighed: Weighed, i: int) -> str:
@@ -105,13 +110,14 @@ def missed(weighed: Weighed, i: int) -> str:
         cost = rounded(goals.budget.amount * over["budget"], 3)
         texts.append(f"costs {cost}, {_more(over['budget'])} {goals.budget.amount:g}")
     if goals.efficiency is not None and over["efficiency"] > 1:
-        reached = percent(goals.efficiency / over["efficiency"])
-        texts.append(f"has an efficiency of {reached}, and not of {percent(goals.efficiency)}")
+        reached = _reached(goals.efficiency / over["efficiency"])
+        wanted = percent_in_full(goals.efficiency)
+        texts.append(f"has an efficiency of {reached}, and not of {wanted}")
     if goals.memory is not None and not weighed.has_memory[i]:
         out = percent(float(table.out_of_memory[i]))
         texts.append(f"runs out of memory with a probability of {out}")
     both = ", and ".join(texts) or "meets each limit, but not all of them together"
-    return f"{both} (at the required probability of {percent(goals.certainty)})"
+    return f"{both} (at the required probability of {percent_in_full(goals.certainty)})"
 
 
 def _more(ratio: float) -> str:

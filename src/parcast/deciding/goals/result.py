@@ -17,7 +17,7 @@ from parcast.deciding.goals.nodes import NodeSize
 from parcast.forecasting.next_runs.result import PlannedRun
 from parcast.saved.call import Call
 from parcast.show.outline import document_of
-from parcast.units import format_quantity, percent
+from parcast.units import format_quantity, percent, percent_in_full
 from parcast.words import clock, counted, whole
 
 
@@ -145,7 +145,9 @@ class ResourcePlan(Decision):
         """What to ask for, in a sentence."""
         best = self.recommended
         if best is None:
-            nothing = f"nothing meets the goals with {percent(self.goals.certainty)} certainty"
+            nothing = (
+                f"nothing meets the goals with {percent_in_full(self.goals.certainty)} certainty"
+            )
             return "; reachable: ".join([nothing, *self.reachable[:1]])
         limit = [f"--time={best.clock}"]
         where = f" on {best.machine}" if len(self.weighed.table.machines) > 1 else ""

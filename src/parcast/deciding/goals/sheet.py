@@ -10,7 +10,7 @@ from parcast.deciding.goals.needed import missed
 from parcast.deciding.goals.result import PlannedConfiguration, ResourcePlan
 from parcast.deciding.sheet import FAILS, MARK, Said, entry_of, mark_column, time_columns
 from parcast.show.sheet import Column, Fact, Form, Table, facts_of, interval_column
-from parcast.units import percent
+from parcast.units import percent_in_full
 from parcast.words import whole, whole_percent
 
 MOST_ROWS: Final = 8
@@ -115,7 +115,7 @@ def _chance(share: float) -> str:
 
 def _facts(result: ResourcePlan) -> Iterator[Fact]:
     """Give the goals, how the recommended one was chosen, and what would help."""
-    sure = percent(result.goals.certainty)
+    sure = percent_in_full(result.goals.certainty)
     goals = [*result.goals.texts(), *([f"counts: {result.counts}"] if result.counts else [])]
     yield Fact("goals", f"{', '.join(goals)}; all together with {sure} certainty")
     near = result.nearest

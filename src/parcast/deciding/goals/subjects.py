@@ -119,7 +119,8 @@ class TimedProgram:
         told = self._projected_at(machine, p)
         self.bases[machine.name] = told.base
         facts = {"known": np.zeros(len(p), dtype=bool), "is_told": np.ones(len(p), dtype=bool)}
-        return table_of(machine, size, asked, p, told[:4], **facts)
+        base = float(self.runs.select(machine=told.base).p.min())
+        return table_of(machine, size, asked, p, told[:4], base=base, **facts)
 
     def _projected_at(self, machine: Machine, p: Array) -> ProjectedTimes:
         """Project its runs onto a machine at some counts."""

@@ -54,6 +54,8 @@ def drawn(
         time, efficiency = _described(subject, machine, table, i, own=own, seed=seed)
     else:
         time, efficiency = _disturbed(table, i, own=own, seed=seed)
+    if table.is_base[i]:
+        efficiency = np.full_like(time, table.efficiency[i])
     prices = [*_factors(dict(machine.price.amounts()), f"{own} price", seed).values()]
     cost = table.rate[i] / HOUR * time * np.ravel(prices or 1.0)
     return {"time": time, "cost": cost, "efficiency": efficiency}

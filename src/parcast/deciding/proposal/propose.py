@@ -50,7 +50,7 @@ from parcast.importers.registry import as_measurements
 from parcast.show.warning import is_remark, verdicts
 from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.units import percent, quantity, shown
+from parcast.units import percent_in_full, quantity, shown
 from parcast.words import whole
 
 Site = Literal["incite", "archer2", "ncar"]
@@ -317,9 +317,10 @@ class _Answered:
         largest = float(fits.max()) if fits.size else None
         chosen = case.p if case.p is not None else largest
         if chosen is None:
+            wanted, sure = asked.goals.efficiency or 0.0, asked.goals.certainty
             raise FitFailed(
-                f"No count has an efficiency of {percent(asked.goals.efficiency or 0)} with a "
-                f"probability of {percent(asked.goals.certainty)}"
+                f"No count has an efficiency of {percent_in_full(wanted)} with a probability of "
+                f"{percent_in_full(sure)}"
                 f"{f' at {case.size}' if case.size else ''}. Give p, or a lower efficiency.",
                 outcome="No proposal.",
             )

@@ -9,7 +9,7 @@ from parcast.deciding.goals.goals import amount_text
 from parcast.deciding.proposal.result import Proposal, ProposedJob, ScalingPoint
 from parcast.deciding.sheet import time_columns
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
-from parcast.units import format_quantity, percent
+from parcast.units import format_quantity, percent_in_full
 from parcast.words import counted, rounded, whole, whole_percent
 
 
@@ -20,7 +20,7 @@ def sheet_of(result: Proposal) -> Sheet:
     return Sheet(
         title=(
             f"Request {amount_text(result.request, up=True)} {result.unit} for {runs}: they "
-            f"suffice with {percent(result.margin)} certainty (expected "
+            f"suffice with {percent_in_full(result.margin)} certainty (expected "
             f"{amount_text(result.total)}, 90 % interval {interval})"
         ),
         tables=(
@@ -148,7 +148,7 @@ def _items(result: Proposal) -> Table:
 
 def _facts(result: Proposal) -> Iterator[Fact]:
     """Give what is to be written beside the tables."""
-    share, sure = percent(result.efficiency), percent(result.margin)
+    share, sure = map(percent_in_full, (result.efficiency, result.margin))
     for job in result.jobs:
         of = f" of {job.size}" if job.size else ""
         if job.largest is None:
