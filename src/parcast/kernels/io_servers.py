@@ -22,7 +22,9 @@ from parcast.errors import require
 Bytes = NDArray[np.uint8]
 
 WRITE, READ, STOP, ANSWER = 18, 19, 20, 21  # tags
-LONGEST_REST: Final = 1e-3  # of a rank that waits; a rank that polls takes the core of others [s]
+# Of a rank that waits: one that looks more often takes the core of those that compute.
+LONGEST_REST: Final = 5e-3  # [s]
+SENDING_REST: Final = 1e-3  # while a message is on its way, which only moves when looked at [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,12 @@ class IoServers:
     def write(self, parts: Mapping[int, NDArray[Any]]) -> None:
         """Write contiguous arrays to servers, and wait until all are on their devices."""
         nothing = np.empty(0, dtype=np.uint8)
-        requests = [self.world.Irecv(nothing, self.first + i, ANSWER) for i in parts]
-        requests += [self.world.Isend(x, self.first + i, WRITE) for i, x in parts.items()]
-        _wait_for(requests)
+        answers = [self.world.Irecv(nothing, self.first + i, ANSWER) for i in parts]
+        _wait_for(
+            [self.world.Isend(x, self.first + i, WRITE) for i, x in parts.items()],
+            longest=SENDING_REST,
+        )
+        _wait_for(answers)
 
     def read(self, parts: Mapping[int, NDArray[Any]]) -> None:
         """Read back into contiguous arrays what this rank wrote last."""
@@ -72,12 +77,12 @@ def divided(world: Any, count: int) -> tuple[Any, IoServers | None]:
     return own, None if is_server else IoServers(world, count)
 
 
-def _wait_for(requests: list[Any]) -> None:
+def _wait_for(requests: list[Any], longest: float = LONGEST_REST) -> None:
     """Wait for the ends of messages without taking the core of the ranks that compute."""
     rest = LONGEST_REST / 16
     while requests := [request for request in requests if not request.Test()]:
         time.sleep(rest)
-        rest = min(2 * rest, LONGEST_REST)
+        rest = min(2 * rest, longest)
 
 
 def serve(world: Any, clients: int, directory: Path) -> None:
@@ -91,7 +96,8 @@ def serve(world: Any, clients: int, directory: Path) -> None:
             if server.advance() or ended is not None:
                 rest = 0.0
                 continue
-            rest = min(2 * rest + LONGEST_REST / 16, LONGEST_REST)
+            longest = SENDING_REST if server.is_receiving else LONGEST_REST
+            rest = min(2 * rest + SENDING_REST / 16, longest)
             time.sleep(rest)
 
 
@@ -155,6 +161,11 @@ class _Server:
     def is_busy(self) -> bool:
         """Whether something is not finished."""
         return bool(self._incoming or self._writing or self._answers)
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a message is on its way."""
+        return bool(self._incoming)
 
     def hear(self) -> int | None:
         """Begin to receive a message; tell how many writers it ends, None if there is none."""
