@@ -18,6 +18,7 @@ from parcast.laws.allowances import (
     ELSEWHERE,
     KINDS,
     LEAST,
+    MEASURED,
     NODE,
     SWITCH,
     WIDEST,
@@ -69,6 +70,60 @@ def test_the_interval_covers_the_runs_of_btio():
     assert inside.mean() == 15 / 16  # p = 25, d = 1 took 18 % more processor time than p = 1
     narrow = predict(Program(phase=[phase]), machine, p=counts, d=disks, law_error=False)
     assert narrow.lower is None
+
+
+def described(kind):
+    """The program `writer` as `benchmarks/io_kinds.py` describes it, from calibrated figures."""
+    bursts = {"striped": "16/d", "clustered": "16"}.get(kind, "16*min(p, d)/d")
+    ends = "min(p, d)" if kind == "synchronous" else "p"
+    compute = {
+        "parallel": "1 ns * (143 + 0.8*p) * n",
+        "serial": f"1 s * 8*n / ({ends} * {bursts} * 49.2e6)",
+    }
+    io = {"kind": kind, "volume": "8 B * n", "variability": "none"}
+    phase = {"law": "spmd", "cycles": 10, "bursts_per_io": bursts, "compute": compute, "io": io}
+    return Program(phase=[phase])
+
+
+def test_the_interval_covers_real_runs_of_every_kind_of_io():
+    """Runs of `writer` that nothing was fitted to."""
+    machine = Machine(
+        network={"latency": "137 us"}, storage={"bandwidth": "9.835 MB/s", "latency": "0.49 ms"}
+    )
+    errors, inside = [], []
+    for kind in ("striped", "clustered", "synchronous"):
+        rows = [row for row in table("io_kinds_runs.csv") if row["kind"] == kind]
+        runs = {name: [float(row[name]) for row in rows] for name in ("p", "d", "n", "time")}
+        found = [*validate_program(described(kind), runs, machine).rows()]
+        errors += [abs(row["error"]) for row in found]
+        inside += [row["lower_s"] <= row["measured_s"] <= row["upper_s"] for row in found]
+    assert len(errors) == 54
+    assert np.median(errors) <= 0.1
+    assert max(errors) <= 0.25
+    assert np.mean(inside) >= 0.88
+
+
+def test_kinds_of_io_have_errors_of_their_own():
+    machine = Machine(network={"latency": "1 us"})
+    at = {**AT, "d": np.array([2.0])}
+    for kind in ("striped", "clustered"):
+        phase = {"law": "spmd", "compute": {"parallel": "8 s"}, "io": {"kind": kind}}
+        assert [x.law for x in law_errors(Program(phase=[phase]), machine, at)] == ["spmd"]
+        phase["io"]["transfer"] = "1 s"
+        [error] = law_errors(Program(phase=[phase]), machine, at)
+        assert (error.law, error.is_measured_here) == (f"spmd {kind}", True)
+        known = MEASURED[error.law][SWITCH][0]
+        assert error.most == known
+        width = law_half_width(Program(phase=[phase]), machine, at)
+        assert width == pytest.approx(np.log1p(known))
+        talking = phase | {"communication": {"startup": "1 ms"}}
+        assert [x.law for x in law_errors(Program(phase=[talking]), machine, at)] == ["spmd"]
+        own = OwnLawError(
+            law="spmd", platform=SWITCH, error=0.5, runs="mine", least=1.0, largest=4.0
+        )
+        seen = Program(phase=[phase], law_error=[own])
+        assert law_half_width(seen, machine, at) == pytest.approx(np.log1p(0.5))
+        assert [x.law for x in law_errors(seen, machine, at)] == ["spmd"]
 
 
 def test_the_kind_of_platform_is_that_of_the_network():

@@ -182,6 +182,11 @@ class Phase(Description):
         return 1
 
     @property
+    def variant(self) -> str:
+        """Variant of the law whose error may be known by itself; empty where it has none."""
+        return ""
+
+    @property
     def laws_within(self) -> tuple[str, ...]:
         """Names of the law and of those that it asks, all of which may be wrong."""
         return (self.law,)

@@ -43,9 +43,12 @@ BEYOND_RUNS: Final = 0.2  # of log time, for each doubling of p from an own law 
 ELSEWHERE: Final = 2.0  # times as wide on a kind of platform where a law was not measured [D]
 _CORES: Final = "two cores, sizes 4 to 10 times those calibrated"
 _BOX: Final = "a cluster in a box, sizes 2.5 to 5 times those calibrated"
+_WRITER: Final = "a writer on a cluster in a box, 1 to 16 ranks and 1 to 8 disks"
 _BTIO: Final = "16 runs of NAS BT with I/O on a simulated SP-2"
 MEASURED: Final[dict[str, dict[str, tuple[float, str]]]] = {  # by law and kind of platform
     "spmd": {SWITCH: (0.15, _BTIO)},
+    "spmd striped": {SWITCH: (LEAST, _WRITER)},
+    "spmd clustered": {SWITCH: (LEAST, _WRITER)},
     "array_io": {NODE: (0.21, "144 requests on two cores")},
     "regions": {NODE: (LEAST, "a stencil on two cores, sizes 2 to 5 times those timed")},
     "pipeline": {
@@ -93,12 +96,15 @@ class LawError:
         return self.is_own or not self.platform or is_known
 
 
-def allowance(law: str, platform: str, own: Iterable[OwnLawError] = ()) -> tuple[float, str]:
+def allowance(
+    law: str, platform: str, own: Iterable[OwnLawError] = (), known_as: str = ""
+) -> tuple[float, str]:
     """Half-width h of the error of a law on a kind of platform [1], and what it is based on.
 
-    `own` are those of the program, which say little of other kinds: there they only widen it.
+    `known_as` is its name in `MEASURED`, if it is another one: that of a variant. `own` are those
+    of the program, which say little of other kinds of platform: there they only widen it.
     """
-    general = MEASURED.get(law, {})
+    general = MEASURED.get(known_as or law, {})
     seen = {x.platform: (x.error, x.runs) for x in own if x.law == law}
     if platform in seen:
         return seen[platform]
@@ -108,6 +114,12 @@ def allowance(law: str, platform: str, own: Iterable[OwnLawError] = ()) -> tuple
     if general:
         return ELSEWHERE * widest, where
     return max(ELSEWHERE * widest, WIDEST), ""
+
+
+def _known_as(law: str, phase: Phase) -> str:
+    """Name under which the errors of a law of a phase are known."""
+    own = f"{law} {phase.variant}"
+    return own if own in MEASURED and law == phase.law else law
 
 
 def how_to_measure(laws: Iterable[str]) -> str:
@@ -178,7 +190,8 @@ def _of_phase(phase: Phase, machine: Machine, at: Point, own: Sequence[OwnLawErr
         return _own_or(known, phase.law, kinds, at, own)
     widest = np.zeros(())
     for law in phase.laws_within:
-        general = np.log1p([allowance(law, kind, own)[0] for kind in KINDS])[kinds]
+        known_as = _known_as(law, phase)
+        general = np.log1p([allowance(law, kind, own, known_as)[0] for kind in KINDS])[kinds]
         widest = np.maximum(widest, _own_or(general, law, kinds, at, own))
     return np.asarray(widest)
 
@@ -211,8 +224,9 @@ def law_errors(program: Program, machine: Machine, at: Point) -> tuple[LawError,
                     ends = float(np.expm1(general.min())), float(np.expm1(general.max()))
                     errors.append(LawError(law, "", *ends, _COUNTED))
                 else:
-                    h, where = allowance(law, KINDS[kind], program.law_error)
-                    errors.append(LawError(law, KINDS[kind], h, h, where))
+                    known_as = _known_as(law, phase)
+                    h, where = allowance(law, KINDS[kind], program.law_error, known_as)
+                    errors.append(LawError(known_as, KINDS[kind], h, h, where))
     return together(errors)
 
 

@@ -280,9 +280,7 @@ class SpmdPhase(SpmdTables):
     @property
     def alone(self) -> "SpmdPhase":
         """The phase of equation (1): in the published reading it has no communication."""
-        given = self.communication
-        amounts = (given.messages, given.volume, given.startup, given.transfer)
-        if self.reading != "published" or all(x is None for x in amounts):
+        if self.reading != "published" or not self.communication.is_there:
             return self
         return self.model_copy(update={"communication": Communication()})
 

@@ -156,6 +156,12 @@ class Communication(_Served):
         "published, or once per processor.",
     )
 
+    @property
+    def is_there(self) -> bool:
+        """Whether anything is sent."""
+        given = (self.messages, self.volume, self.startup, self.transfer)
+        return any(x is not None for x in given)
+
     @model_validator(mode="after")
     def _certain_group(self) -> "Communication":
         if self.group.spread > 0:
@@ -291,6 +297,12 @@ class SpmdTables(Phase):
         """The law, that of its I/O, and where they come from."""
         own = super().source_of_law
         return f"{own}; {self.io.law}: {self.io.source}" if isinstance(self.io, IoLaw) else own
+
+    @property
+    def variant(self) -> str:
+        """The kind of its I/O: without communication its error is known by itself."""
+        has_own = isinstance(self.io, InputOutput) and self.io.is_there
+        return self.io.kind if has_own and not self.communication.is_there else ""
 
     @property
     def laws_within(self) -> tuple[str, ...]:
