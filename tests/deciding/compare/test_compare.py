@@ -115,7 +115,7 @@ def test_versions_with_no_count_in_common_are_refused():
     with pytest.raises(FitFailed, match="Nothing was run in both: the base has p = 1"):
         parcast.compare({"p": [1, 2], "time": [8, 5]}, {"p": [3, 5], "time": [4, 3]})
     told = parcast.forecast({"p": [1, 2, 4], "time": [8, 5, 3]}, 64)
-    with pytest.raises(FitFailed, match="the base has p = 64; the new version has p = 1, 2"):
+    with pytest.raises(FitFailed, match="the base has p = 64; the new version has p = 1, p = 2"):
         parcast.compare(told, {"p": [1, 2], "time": [8, 5]})
 
 
@@ -206,6 +206,32 @@ def test_counts_that_are_given_change_no_times_that_are_known(tmp_path):
     some = parcast.compare(runs(1), runs(2), p=[4, 16])
     assert some.ratios.ratio.tolist() == measured.ratios.ratio[[2, 4]].tolist()
     assert some.names == {"base": "measured", "new": "measured"}
+
+
+def of_sizes(factor, *rows):
+    """Times of rows of p and n, without noise."""
+    p, n = np.array(rows, dtype=float).T
+    return Measurements(p=p, n=n, time=factor * n * (0.1 / p + 0.002))
+
+
+def test_a_count_of_one_series_is_forecast_for_another():
+    rows = [(1, 100), (2, 100), (4, 100), (8, 100), (1, 200), (2, 200), (4, 200)]
+    told = parcast.compare(of_sizes(1.0, *rows), of_sizes(0.9, *rows), p=8)
+    assert [(row["n"], row["p"]) for row in told.rows()] == [(100, 8), (200, 8)]
+    assert told.ratios.base[0] == pytest.approx(100 * (0.1 / 8 + 0.002))  # as measured
+    alone = [*rows[:4], (1, 300)]
+    few = parcast.compare(of_sizes(1.0, *alone), of_sizes(0.9, *alone), p=8)
+    assert [row["n"] for row in few.rows()] == [100]
+    assert "as the base runs give no forecast of it: n = 300, p = 8." in " ".join(few.warnings)
+
+
+def test_nothing_in_both_at_the_counts_that_are_asked_for_is_refused():
+    base, new = (
+        of_sizes(1.0, (1, 100), (2, 100), (1, 200)),
+        of_sizes(1.0, (1, 100), (1, 200), (2, 200)),
+    )
+    with pytest.raises(FitFailed, match="the base has n = 100, p = 2; the new version has n = 2"):
+        parcast.compare(base, new, p=2)
 
 
 def test_intervals_of_two_forecasts_hold_what_they_say_and_are_no_wider_than_need_be():

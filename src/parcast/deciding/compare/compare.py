@@ -24,6 +24,7 @@ from parcast.deciding.compare.stopped import (
 )
 from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
+from parcast.timings.series import label_of
 from parcast.words import counted, listed, whole
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def compare(
             stopped[name] = stopped_above(cells, ended, LEVEL, new=is_new)
     else:
         ratios, error, free, said = _of_times(one.timed, other.timed)
+        warnings += [text for side in (one, other) for text in _without_forecast(side)]
     warnings += [f"{text[0].upper()}{text[1:]}: not compared by it." for text in said]
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.abs(np.log(ratios.ratio)) / error
@@ -143,9 +145,12 @@ def compare(
 
 
 def _at(version: Version, p: ArrayLike) -> Version:
-    """A version at some counts, forecast from its runs where it has no time."""
+    """A version at some counts, forecast from its runs where a series has no time."""
     counts = np.unique(np.asarray(p))
-    missing = np.setdiff1d(counts, [key["p"] for key in version.timed.keys if "p" in key])
+    have: dict[str, list[str | float]] = {}
+    for key in version.timed.keys:
+        have.setdefault(series_of(key), []).append(key.get("p", np.nan))
+    missing = np.array([x for x in counts if any(x not in own for own in have.values())])
     if not missing.size:
         return replace(version, counts=counts)
     if version.runs is None:
@@ -156,6 +161,20 @@ def _at(version: Version, p: ArrayLike) -> Version:
             hint="Give tables of runs, or saved forecasts.",
         )
     return replace(version, counts=counts, beyond=forecast(version.runs, missing))
+
+
+def _without_forecast(version: Version) -> Iterator[str]:
+    """Say which rows that are asked for a version has no time of, nor a forecast."""
+    told = version.timed.keys
+    if version.counts is None or version.beyond is None or not told:
+        return
+    every = replace(version, counts=None).timed.keys
+    series = [{x: key[x] for x in told[0] if x != "p"} for key in every]
+    wanted = [{**key, "p": float(x)} for key in series for x in version.counts]
+    missing = dict.fromkeys(label_of(key) for key in wanted if key not in told)
+    if missing:
+        what = listed([*missing])
+        yield f"Not compared, as the {version.name} runs give no forecast of it: {what}."
 
 
 def _kind(version: Version) -> str:
@@ -178,7 +197,7 @@ def _of_times(base: VersionTimes, new: VersionTimes) -> tuple[Ratios, Array, Arr
     old, other, said = matched(base, new)
     if not old.keys:
         have = [
-            f"{name} has p = {listed(str(whole(key['p'])) for key in side.keys if 'p' in key)}"
+            f"{name} has {listed([label_of(key) for key in side.keys])}"
             for name, side in (("the base", base), ("the new version", new))
         ]
         raise FitFailed(

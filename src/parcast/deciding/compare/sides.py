@@ -54,9 +54,12 @@ class VersionTimes:
         return self.take([i for i, key in enumerate(self.keys) if key.get("p") in counts])
 
     def beside(self, other: VersionTimes) -> VersionTimes:
-        """Those of another as well, told apart by what both have."""
+        """Those that only another has as well, told apart by what both have."""
         keys = [*self.keys, *other.keys]
         common = [name for name in keys[0] if all(name in key for key in keys)]
+        own, others = ([{x: key[x] for x in common} for key in y.keys] for y in (self, other))
+        other = other.take([i for i, key in enumerate(others) if key not in own])
+        keys = [*self.keys, *other.keys]
         both = {name: np.append(getattr(self, name), getattr(other, name)) for name in ARRAYS}
         return VersionTimes(keys=[{x: key[x] for x in common} for key in keys], **both)
 
