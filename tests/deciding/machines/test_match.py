@@ -353,6 +353,19 @@ def test_nothing_is_chosen_where_there_is_no_forecast_unless_asked():
     )
 
 
+def test_speedups_have_no_cost_and_rank_machines_only_if_over_one_run(tmp_path):
+    (tmp_path / "s.csv").write_text("machine,p,speedup\nA,1,1\nA,4,3.6\nB,1,1\nB,4,3\n")
+    speedups, prices = read_measurements(tmp_path / "s.csv"), {"A": 1.0, "B": 1.0}
+    told = match(speedups, prices=prices)
+    assert [x.cost for x in told.candidates] == [None, None]
+    assert told.warnings[0].startswith("The order holds only if the speedups on all machines")
+    assert "The order holds" not in str(match(speedups, goal="efficiency"))
+    with pytest.raises(
+        ParameterError, match="goal must be combined with times of runs, got speed"
+    ):
+        match(speedups, goal="cost", prices=prices)
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

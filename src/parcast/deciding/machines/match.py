@@ -36,7 +36,7 @@ from parcast.forecasting.own_runs.members import LAWS
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.laws.allowances import together
 from parcast.show.warning import Rank, RankedWarning, is_remark, ranked, verdicts
-from parcast.timings.measure import TIME
+from parcast.timings.measure import TIME, Measure, require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent, shown
 from parcast.words import listed, whole
@@ -147,6 +147,9 @@ def match(
         raise ParameterError("d", must="be one value here", got=got, hint="Rank once for each.")
     question = posed("match", dict(locals()), is_ranking=True)
     goals, subject, what = question.asked.goals, question.subject, question.what
+    measure = what.measure if isinstance(what, Measurements) else TIME
+    if goal == "cost" and measure.is_relative:
+        require_times_of_runs("goal", measure, must="be combined with times of runs")
     if goal == "cost" and (not _is_in_hours(question) or goals.budget is None):
         _require_prices(question.machines)
     tables, left_out, notes = question.tables()
@@ -173,7 +176,7 @@ def match(
         sources=_sources(subject, told),
         law_errors=together(x for errors in subject.errors.values() for x in errors),
         reading=subject.reading,
-        measure=what.measure if isinstance(what, Measurements) else TIME,
+        measure=measure,
         call=question.call,
     )
 
@@ -195,7 +198,9 @@ def _is_in_hours(question: PosedQuestion) -> bool:
 
 
 def _has_cost(question: PosedQuestion) -> bool:
-    """Whether costs are shown: in money, or in hours where these are asked for."""
+    """Whether costs are shown: in money, or in hours where these are asked for; of times alone."""
+    if isinstance(question.what, Measurements) and question.what.measure.is_relative:
+        return False
     return not _is_in_hours(question) or question.asked.goals.budget is not None
 
 
@@ -331,6 +336,9 @@ def _warnings(
         yield RankedWarning(text, rank=Rank.SERIOUS)
     if goal == "time":
         yield from filter(None, map(_past_the_knee, good[:1]))
+    what = question.what
+    if goal == "time" and len(candidates) > 1 and isinstance(what, Measurements):
+        yield from _of_one_run(what.measure)
     if goal != "time" and question.asked.goals.within is None:
         leading = "cheapest" if goal == "cost" else "most efficient"
         yield (
@@ -357,6 +365,16 @@ def _warnings(
         known, of_all = ranked(text), len(names) == len(candidates) > 1
         said = known if of_all or names[0] in known else f"{', '.join(names)}: {known}"
         yield RankedWarning(said, kind=known.kind, rank=known.rank, size=known.size)
+
+
+def _of_one_run(measure: Measure) -> Iterator[str]:
+    """Say when machines cannot be ranked by speedups."""
+    if measure.is_relative:
+        text = (
+            "The order holds only if the speedups on all machines are over the same run. If each "
+            "is over a run on its own machine, they do not say which is faster: give times."
+        )
+        yield RankedWarning(text, rank=Rank.SERIOUS)
 
 
 def _past_the_knee(first: Candidate) -> str:
