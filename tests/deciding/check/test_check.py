@@ -122,6 +122,17 @@ def test_a_run_that_was_stopped_is_asked_for_again_and_a_low_limit_tells_nothing
     assert any("were stopped: p = 16 (5 of 5 runs" in x for x in low.warnings)
 
 
+def test_a_run_that_was_stopped_above_one_run_of_the_base_is_asked_for_again():
+    """Guards: 40 min against 21 min were no regression, at the level of 1 % of one run."""
+    base = Measurements(p=[1, 2, 4, 8], time=[7200, 3900, 2130, 1260])
+    for new in (base, Measurements(p=[1, 2, 4], time=[7200, 3900, 2130])):
+        told = parcast.check(new.with_cut_off(p=8, time=2400), against=base)
+        assert told.answer == "measure again"
+        assert "p = 8 has stopped runs, which took over 1.9 times as long" in told.verdict
+        assert not any("only in the base" in x for x in told.warnings)
+    assert parcast.check(base.with_cut_off(p=8, time=1300), against=base).answer == "no regression"
+
+
 def test_the_first_session_of_each_cell_is_its_first_run():
     some = runs(1, p=COUNTS[:4])
     told = parcast.check([some, runs(3, slower={16: 2.0})], against=runs(2))

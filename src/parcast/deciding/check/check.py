@@ -119,7 +119,7 @@ def check(
         between_known=noise.is_between_known,
         measure=cells.measure,
         verdict=_verdict(ratios, seen, gate, rule),
-        warnings=(*_warnings(cells, seen, rule), *stopped_warnings(cells, stopped)),
+        warnings=(*_warnings(cells, seen, rule, stopped), *stopped_warnings(cells, stopped)),
     )
 
 
@@ -225,7 +225,7 @@ def slowdown_text(slowdown: float) -> str:
     return percent(slowdown) if slowdown < 1 else f"a factor of {1 + slowdown:.2g}"
 
 
-def _warnings(cells: Cells, seen: Array, rule: GateRule) -> list[str]:
+def _warnings(cells: Cells, seen: Array, rule: GateRule, stopped: StoppedRuns) -> list[str]:
     """Say what the runs cannot show."""
     found: list[str] = []
     base = cells.sessions(~cells.new)
@@ -255,9 +255,10 @@ def _warnings(cells: Cells, seen: Array, rule: GateRule) -> list[str]:
             f"{percent(BETWEEN)} is assumed. Give tables of several days."
         )
     if cells.new.any():
+        is_here = (cells.runs > 0) | (stopped.number() > 0)
         for text, missing in (
-            ("only in the base", ~cells.in_version(new=True)),
-            ("only in the new runs", ~cells.in_version(new=False)),
+            ("only in the base", ~is_here[cells.new].any(axis=0)),
+            ("only in the new runs", ~is_here[~cells.new].any(axis=0)),
         ):
             if missing.any():
                 labels = [x for x, out in zip(cells.labels, missing, strict=True) if out]

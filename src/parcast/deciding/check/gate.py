@@ -10,8 +10,8 @@ against five have 252 ways, so that their least probability is 0.4 % for one cel
 twenty.
 
 Stopped runs are in no mean. Where one had a limit so far above the base that a run of it takes
-longer with the level asked for, and above what is tolerated, its cell is suspected; it is slower
-where these are more than half of its runs, of all sessions and of the later ones [D].
+longer at the level of a first run, and above what is tolerated, its cell is suspected; it is
+slower where these are more than half of its runs, of all sessions and of the later ones [D].
 """
 
 from dataclasses import dataclass
@@ -106,7 +106,8 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
     is_first = first_sessions(cells, stopped)
     every = look(cells)
     is_above = (every.family(0.0) <= rule.level) & (rule.tolerated > 0)
-    above = stopped_above(cells, stopped, rule.level, log_tolerated=rule.log_tolerated)
+    level = FIRST if rule.confirm else rule.level
+    above = stopped_above(cells, stopped, level, log_tolerated=rule.log_tolerated)
     is_over = above.any
 
     def mostly_over(which: NDArray[np.bool_]) -> NDArray[np.bool_]:
