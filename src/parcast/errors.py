@@ -282,6 +282,14 @@ class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
 class NoRunEnded(FileProblems):
     """All runs of a table failed or were stopped."""
 
+    def __init__(self, path: str, problems: Sequence[Problem], *, stopped: Any = None) -> None:
+        self.stopped = stopped  # `Measurements` of those that were stopped, with their limits
+        super().__init__(path, problems)
+
+    def facts(self) -> dict[str, Any]:
+        """Attributes that it is made from, but for the runs."""
+        return {name: x for name, x in super().facts().items() if name != "unlisted"}
+
 
 def _listing(problems: Sequence[Problem], unlisted: int) -> Iterator[Text]:
     """Lay the faults out in aligned columns, as an editor's user can follow them."""

@@ -61,6 +61,23 @@ def read_file(
     return rows_selected(runs, select, name), inputs
 
 
+def read_ended_or_stopped(
+    file: str, select: Sequence[tuple[str, str]], table: TableOptions, *, argument: str
+) -> tuple["Measurements", dict[str, Any]]:
+    """The same of a file in which a run was stopped, if none ended."""
+    from parcast.errors import NoRunEnded
+    from parcast.timings.tables.rows import none_ended
+
+    try:
+        return read_file(file, select, table, argument=argument)
+    except NoRunEnded as refusal:
+        if refusal.stopped is None or file == "-":
+            raise
+        stopped = rows_selected(refusal.stopped, select, file)
+        inputs = {"file": file, "sha256": _digest(file), "measurements": 0}
+        return none_ended(stopped), inputs
+
+
 def read_files(
     files: Sequence[str],
     select: Sequence[tuple[str, str]] = (),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from parcast.advice import Command, File, ours
-from parcast.errors import Argument, FileProblems, ParameterError, Text, parts
+from parcast.errors import Argument, FileProblems, NoRunEnded, ParameterError, Text, parts
 from parcast.files.copies import readable_again
 from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
@@ -207,6 +207,8 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
         refuse_unknown_json(given)
         try:
             return read_measurements(given)
+        except NoRunEnded:
+            raise
         except FileProblems as refusal:
             problems = [replace(x, hint=_for_reading(x.hint)) for x in refusal.problems]
             raise type(refusal)(refusal.path, problems, unlisted=refusal.unlisted) from None

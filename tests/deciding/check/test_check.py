@@ -332,13 +332,37 @@ def test_results_stand_for_their_runs():
         parcast.check(new, against=predicted)
 
 
-def test_a_confirming_table_without_a_run_that_ended_is_named_and_left_out(tmp_path):
+def test_tables_of_which_no_run_ended_are_a_slowdown_or_named_and_left_out(tmp_path):
     write_measurements(runs(2), tmp_path / "base.csv")
     write_measurements(runs(1), tmp_path / "new.csv")
-    (tmp_path / "cut.csv").write_text("p,time_s,status\n16,60,timeout\n")
+    (tmp_path / "cut.csv").write_text("p,time_s,status\n16,,failed\n")
     base, new, cut = (str(tmp_path / f"{x}.csv") for x in ("base", "new", "cut"))
     with pytest.warns(ImportNote, match=r"new: .*cut\.csv is left out: none of its runs ended"):
         told = parcast.check([new, cut], against=base)
     assert told.answer == parcast.check(new, against=base).answer
     with pytest.raises(FileProblems, match="must have a run that ended, got 1 that failed or"):
         parcast.check([cut], against=base)
+    (tmp_path / "cut.csv").write_text("p,time_s,status\n" + "16,60,timeout\n" * 3)
+    (tmp_path / "more.csv").write_text("p,time_s,status\n" + "16,61,timeout\n" * 3)
+    once, twice = ([cut], [cut, str(tmp_path / "more.csv")])
+    assert parcast.check(once, against=base).answer == "measure again"
+    told = parcast.check(twice, against=base)
+    assert told.verdict == (
+        "Regression: p = 16 has stopped runs, which took over 7.5 times as long."
+    )
+    with pytest.raises(FileProblems, match="must have a run that ended"):
+        parcast.check(new, against=cut)
+
+
+def test_the_command_takes_tables_of_which_all_runs_were_stopped(parcast, tmp_path):
+    """Guards: a program that always hangs was called a file with an error, status 3."""
+    hangs = [tmp_path / "cut.csv", tmp_path / "more.csv"]
+    for i, path in enumerate(hangs):
+        path.write_text("p,time_s,status\n" + f"8,{900 + i},timeout\n" * 3)
+    assert parcast("check", hangs[0], "--against", BASE).status == 4
+    history = tmp_path / "history.csv"
+    picture = tmp_path / "check.svg"
+    told = parcast("check", *hangs, "--against", BASE, "--history", history, "-o", picture)
+    assert told.status == 1
+    assert "Regression: p = 8 has stopped runs" in told.out
+    assert "no line was added, as no run ended" in told.err

@@ -98,13 +98,13 @@ def check(
     """
     rule = _rule(level, confirm, tolerate)
     base = as_sessions("against", against)
-    later = [] if new is None else as_sessions("new", new)
+    later = [] if new is None else as_sessions("new", new, stopped_too=True)
     cells = cells_of(base, later)
-    if later:
-        require_common(cells, "the base", "the new version")
     if repetitions is not None:
         repetitions = as_whole("repetitions", repetitions, least=1, hint=f"{USUAL} are usual.")
     stopped = stopped_of(cells, [*base, *later])
+    if later and not stopped.number()[cells.new].any():
+        require_common(cells, "the base", "the new version")
     runs = _planned(cells, repetitions, stopped)
     seen = visible(cells, rule, runs)
     gate = decide(cells, rule, stopped) if later else None
@@ -256,12 +256,10 @@ def _warnings(cells: Cells, seen: Array, rule: GateRule, stopped: StoppedRuns) -
         )
     if cells.new.any():
         is_here = (cells.runs > 0) | (stopped.number() > 0)
-        for text, missing in (
-            ("only in the base", ~is_here[cells.new].any(axis=0)),
-            ("only in the new runs", ~is_here[~cells.new].any(axis=0)),
-        ):
-            if missing.any():
-                labels = [x for x, out in zip(cells.labels, missing, strict=True) if out]
+        for text, side in (("only in the base", True), ("only in the new runs", False)):
+            missing = np.flatnonzero(~is_here[cells.new == side].any(axis=0)).tolist()
+            if missing:
+                labels = [cells.labels[i] for i in missing]
                 found.append(f"Not compared, as it is {text}: {listed(labels)}.")
     found += [f"{text[0].upper()}{text[1:]}: not compared by it." for text in cells.left_out]
     known = seen[np.isfinite(seen)]

@@ -89,7 +89,7 @@ def command(
         raise click.UsageError("--commit is of a line of --history. Give that too.", ctx)
     outputs.check([*files, *against])
     base, base_inputs, base_out = read_sessions(against, select, table, "--against")
-    new, inputs, left_out = read_sessions(files, select, table, "NEW")
+    new, inputs, left_out = read_sessions(files, select, table, "NEW", stopped_too=True)
     from parcast.deciding.check.check import check
 
     with spelled_with(own_options(new="NEW"), click.UsageError):
@@ -111,12 +111,15 @@ def read_sessions(
     select: Sequence[tuple[str, str]],
     table: "TableOptions",
     argument: str,
+    *,
+    stopped_too: bool = False,
 ) -> tuple[list["Measurements"], list[dict[str, Any]], list[str]]:
     """Read tables, each a session; say what they come from, and which are left out."""
-    from parcast.cli.reading import read_file
+    from parcast.cli.reading import read_ended_or_stopped, read_file
     from parcast.deciding.compare.sides import ended
 
-    read, left_out = ended(files, lambda file: read_file(file, select, table, argument=argument))
+    one = read_ended_or_stopped if stopped_too else read_file
+    read, left_out = ended(files, lambda file: one(file, select, table, argument=argument))
     return [runs for runs, _ in read], [inputs for _, inputs in read], left_out
 
 

@@ -80,6 +80,8 @@ def parts_of(text: str) -> Sequence[str]:
 
 def add_line(path: str, new: Sequence[Measurements], *, commit: str) -> list[str]:
     """Add a line of the mean times of the new version; say what a reader must know."""
+    if not any(map(len, new)):
+        return [f"{path}: no line was added, as no run ended."]
     cells = cells_of([], new)
     times = np.exp(noise_of(cells).mean_of(cells)[0]).tolist()
     names = names_of(cells.keys)

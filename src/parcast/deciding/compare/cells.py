@@ -85,8 +85,12 @@ def cells_of(base: Sequence[Measurements], new: Sequence[Measurements] = ()) -> 
     tables = [*base, *new]
     measure = _one_measure(tables)
     is_new = np.arange(len(tables)) >= len(base)
-    names, left_out = _columns_of(tables, is_new)
-    columns = [np.concatenate([{**x.axes, **x.labels}[name] for x in tables]) for name in names]
+    some = [i for i, x in enumerate(tables) if len(x)]  # of the others no run ended
+    names, left_out = _columns_of([tables[i] for i in some], is_new[some])
+    columns = [
+        np.concatenate([{**tables[i].axes, **tables[i].labels}[name] for i in some])
+        for name in names
+    ]
     session = np.repeat(np.arange(len(tables)), [len(x) for x in tables])
     group, first = number_groups(columns, len(session))
     order = _order_of(columns, names, first)

@@ -27,6 +27,7 @@ from parcast.timings.columns import LABELS
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import warn_reader
+from parcast.timings.tables.rows import none_ended
 from parcast.units import shown
 
 ARRAYS: Final = ("log_time", "error", "free", "runs", "is_forecast")
@@ -211,20 +212,30 @@ def matched(base: VersionTimes, new: VersionTimes) -> tuple[VersionTimes, Versio
     return replace(pair[0], keys=cut), replace(pair[1], keys=cut), said
 
 
-def as_sessions(name: str, given: Any) -> list[Measurements]:
-    """Take a table or a list of tables, each or a result with its runs; so are paths of either."""
+def as_sessions(name: str, given: Any, *, stopped_too: bool = False) -> list[Measurements]:
+    """Take a table or a list of tables, each or a result with its runs; so are paths of either.
+
+    With `stopped_too` those of which no run ended count where a run was stopped.
+    """
     several = isinstance(given, list | tuple)
     if several and not given:
         raise ParameterError(name, must="be a table or several", got="none", hint="Give runs.")
-    kept, left_out = ended(given if several else [given], partial(_runs_of, name=name))
+    kept, left_out = ended(
+        given if several else [given], partial(_runs_of, name=name, stopped_too=stopped_too)
+    )
     for text in left_out:
         warn_reader(name, [text])
     return kept
 
 
-def _runs_of(given: Any, name: str) -> Measurements:
+def _runs_of(given: Any, name: str, *, stopped_too: bool) -> Measurements:
     """Runs of a table, or of a result that has them."""
-    runs = version_of(given, name).runs
+    try:
+        runs = version_of(given, name).runs
+    except NoRunEnded as refusal:
+        if not stopped_too or refusal.stopped is None:
+            raise
+        runs = none_ended(refusal.stopped)
     if runs is None:
         raise ParameterError(
             name,

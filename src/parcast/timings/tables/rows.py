@@ -34,6 +34,7 @@ from parcast.timings.columns import (
     time_unit,
 )
 from parcast.timings.disturbed import OVERSUBSCRIBED_TIME, Oversubscribed
+from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
 from parcast.timings.notes import AS_BOUNDS
 from parcast.timings.tables.header import ColumnMeaning, Header
@@ -290,7 +291,8 @@ class ColumnsRead:
         if not self._rows and not self._faults:
             got = f"got {self._failed.total()} that failed or were stopped"
             fault = f"must have a run that ended, {got}. Add the times of other runs."
-            raise NoRunEnded(self._faults.path, [Problem(message=fault)])
+            stopped = self._stopped(self._header.measure)
+            raise NoRunEnded(self._faults.path, [Problem(message=fault)], stopped=stopped)
         if self._faults:
             self._faults.raise_all()
         columns = {name: np.concatenate(self._parts.pop(name)) for name in list(self._parts)}
@@ -309,11 +311,14 @@ class ColumnsRead:
         titles = [title_of(x.title) for x in self._read.values() if x.name == "p"]
         is_noted, of_nodes = self._header.measure.counts_nodes, [x.kind_of_p for x in titles]
         measure = replace(self._header.measure, counts_nodes=is_noted or of_nodes == ["node"])
-        cut_off = None
-        if self._cut_off:
-            kept = {x: np.concatenate([y[x] for y in self._cut_off]) for x in self._cut_off[0]}
-            cut_off = measurements_of(kept, measure)
-        return measurements_of(columns, measure, cut_off)
+        return measurements_of(columns, measure, self._stopped(measure))
+
+    def _stopped(self, measure: Measure) -> Measurements | None:
+        """Runs that were stopped at a limit, None without any."""
+        if not self._cut_off:
+            return None
+        kept = {x: np.concatenate([y[x] for y in self._cut_off]) for x in self._cut_off[0]}
+        return measurements_of(kept, measure)
 
     @property
     def notes(self) -> list[str]:
@@ -457,3 +462,9 @@ def _metric_meaning(metric: str, *, of_speedups: bool) -> tuple[float | None, st
     is_unclear = scale is None and is_name_of_time(metric)
     fault = axis_name_fault(metric) if is_unclear else None
     return scale, fault.fault if fault else ""
+
+
+def none_ended(stopped: Measurements) -> Measurements:
+    """Make measurements without a row, beside the runs that were stopped."""
+    columns = {name: x[:0] for name, x in stopped.columns.items()}
+    return measurements_of(columns, stopped.measure, stopped)
