@@ -628,3 +628,20 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         f"{tmp_path}/nowhere/x.csv: 1 problem\n"
         f"  file  must exist, but there is no folder {tmp_path}/nowhere. Check the path."
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "name"),
+    [
+        ("compute_s", "compute_ms", "compute_s"),
+        ("compute_ms", "compute_s", "compute_s"),
+        ("memory_GB", "memory_B", "memory_B"),
+        ("memory_GB", "memory_MB", "memory_B"),
+    ],
+)
+def test_one_column_in_two_units_is_refused(tmp_path, one, two, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"p,time_s,{one},{two}\n1,8,1,2\n2,5,1,2\n")
+    with pytest.raises(FileProblems, match=f"{name}  must be one column, got {one} and {two}."):
+        read_measurements(path)
+    assert len(read_measurements(path, ignore=[one, two])) == 2

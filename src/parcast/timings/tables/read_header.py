@@ -15,6 +15,7 @@ from parcast.timings.columns import (
     MEMORY,
     MOST_COLUMNS,
     axis_name_fault,
+    beside_unit,
     memory_unit,
     part_unit,
     time_unit,
@@ -163,10 +164,12 @@ def _take_named(header: Header, units: Sequence[str]) -> None:
         is_named = title in new_names or title in repeats
         if name is None or _is_empty(header, i) or (not is_named and _is_of_pandas(header, i)):
             continue
-        if name in seen and not ("*" in options.columns.get(name, "") and title in new_names):
-            _refuse_twice(header, name, title, seen[name], is_renamed=title in new_names)
+        called_as = (beside_unit(name) or (name,))[0]  # in whatever unit
+        if called_as in seen and not ("*" in options.columns.get(name, "") and title in new_names):
+            other, is_new = seen[called_as], title in new_names
+            _refuse_twice(header, called_as, title, other, is_renamed=is_new)
             continue
-        seen.setdefault(name, title)
+        seen.setdefault(called_as, title)
         unit = units[i]
         if title in repeats:
             header.columns[i] = _time_column(title, unit, "")
