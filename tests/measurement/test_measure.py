@@ -329,17 +329,20 @@ def test_a_repetition_that_ends_with_what_is_not_repeated_is_harmless():
     ("pattern", "says"),
     [
         ("took", "have a group"),
-        ("(a+)+", "have no repetition within"),
-        ("((?:a+))*b", "have no repetition within"),
-        (r"(\w+\s)*", "have no repetition within"),
-        ("(?i)(?:[a-z]+A)*(b)", "have no repetition within"),
-        (r"(?x)(?:\w+ )*(b)", "have no repetition within"),
+        ("(a+)+", "have no repetition or | within"),
+        ("((?:a+))*b", "have no repetition or | within"),
+        (r"(\w+\s)*", "have no repetition or | within"),
+        ("(a{1,30}){1,30}b", "have no repetition or | within"),
+        ("(a|a)*b", "have no repetition or | within"),
+        ("(?:(a|b){30},){2}", "have no repetition or | within"),
+        ("(?i)(?:[a-z]+A)*(b)", "have no repetition or | within"),
+        (r"(?x)(?:\w+ )*(b)", "have no repetition or | within"),
         ("(", "be a regular"),
         ("x" * 1001 + "(a)", "be a regular"),
     ],
 )
 def test_patterns_that_cannot_be_are_refused(pattern, says):
-    with pytest.raises(ParameterError, match=f"time_pattern must {says}"):
+    with pytest.raises(ParameterError, match=re.escape(f"time_pattern must {says}")):
         clock_of(pattern)
 
 

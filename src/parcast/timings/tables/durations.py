@@ -15,8 +15,9 @@ LONGEST: Final = 10_000  # characters of a line that are searched
 LONGEST_PATTERN: Final = 1_000  # characters
 TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|.", re.DOTALL)  # of an expression
 VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]{0,9}x")
+AGAIN: Final = re.compile(r"[*+]|\{[0-9]*+,[0-9]*+\}")  # what may be matched in several ways
 ENDED: Final = re.compile(  # something again and again, then what is plain
-    r"(?:\?:)?(?P<again>\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|[^\\])[*+](?P<end>\\\W|[^\\.^$*+?{}\[\]|()])"
+    r"(?:\?:)?(?P<again>\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|[^\\])(?:[*+]|\{[0-9]*+,[0-9]*+\})(?P<end>\\\W|[^\\.^$*+?{}\[\]|()])"
     r"(?:\\\W|[^\\.^$*+?{}\[\]|()])*+",
     re.DOTALL,
 )
@@ -63,12 +64,14 @@ def compiled(text: str | None, name: str) -> re.Pattern[str] | None:
     if not pattern.groups:
         raise _refusal(name, shown(repr(text)), must="have a group in parentheses")
     if _may_take_forever(text):
-        raise _refusal(name, shown(repr(text)), must="have no repetition within a repetition")
+        raise _refusal(name, shown(repr(text)), must="have no repetition or | within a repetition")
     return pattern
 
 
 def _may_take_forever(text: str) -> bool:
-    r"""Whether an expression repeats what has a repetition, and can divide a text in many ways.
+    r"""Whether an expression repeats what has a repetition or a choice.
+
+    It may then divide a text in many ways, unless each repetition has an end of its own.
 
     >>> _may_take_forever(r"(a+)+"), _may_take_forever(r"((?:a+))+"), _may_take_forever(r"(\w+ )*")
     (True, True, False)
@@ -76,7 +79,7 @@ def _may_take_forever(text: str) -> bool:
     is_verbose = bool(VERBOSE.search(text))  # blanks are nothing
     groups: list[tuple[int, bool]] = []  # where each that is open begins; whether it repeats
     for token in TOKEN.finditer(text):
-        is_repeated = token[0] in "*+"
+        is_repeated = token[0] == "|" or bool(AGAIN.match(text, token.start()))
         if token[0] == "(":
             groups.append((token.end(), False))
         elif token[0] == ")" and groups:
