@@ -115,11 +115,21 @@ def test_runs_that_were_stopped_above_the_base_are_slower_and_said(number):
 def test_a_run_that_was_stopped_is_asked_for_again_and_a_low_limit_tells_nothing():
     one = stopped(1, 1, 60)
     assert parcast.check(one, against=runs(2), confirm=0).answer == "measure again"
-    assert parcast.check([one, one], against=runs(2)).answer == "measure again"
+    assert parcast.check([one, stopped(3, 1, 60)], against=runs(2)).answer == "measure again"
     assert parcast.check([one, runs(3, 3)], against=runs(2)).answer == "no regression"
     low = parcast.check(stopped(1, 5, 2), against=runs(2))
     assert low.answer == "no regression"
     assert any("were stopped: p = 16 (5 of 5 runs" in x for x in low.warnings)
+
+
+def test_a_table_that_is_given_twice_does_not_confirm_itself():
+    slow = runs(1, slower={8: 1.2})
+    with pytest.raises(ParameterError, match="new must be tables of different runs, got the runs"):
+        parcast.check([slow, slow], against=runs(2))
+    with pytest.raises(ParameterError, match=r"against must be tables .* again as table 3"):
+        parcast.check(slow, against=[runs(2), runs(3), runs(2)])
+    hangs = [runs(i, slower={8: 9.0}).with_cut_off(p=[16] * 3, time=[60] * 3) for i in (1, 3)]
+    assert parcast.check(hangs, against=runs(2)).regressed
 
 
 def test_a_run_that_was_stopped_above_one_run_of_the_base_is_asked_for_again():

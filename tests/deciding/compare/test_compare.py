@@ -157,16 +157,17 @@ def test_one_slow_call_path_of_thousands_is_found_and_its_work_named():
     paths, p = 2000, np.tile(np.repeat([1.0, 2, 4, 8], 3), 2000)
     names = np.repeat([f"f{i}" for i in range(paths)], 12).astype(object)
     random = np.random.default_rng(1)
-    one, other = (random.lognormal(0, 0.02, len(p)) * (1 + 8 / p) for _ in range(2))
+    one, *others = (random.lognormal(0, 0.02, len(p)) * (1 + 8 / p) for _ in range(3))
     base = Measurements(p=p, time=one, callpath=names)
-    new = Measurements(p=p, time=other * np.where(names == "f7", 1.4, 1.0), callpath=names)
+    factor = np.where(names == "f7", 1.4, 1.0)
+    new, again = (Measurements(p=p, time=x * factor, callpath=names) for x in others)
     told = parcast.compare(base, new)
     assert told.verdict.startswith("Slower at 4 of 8,000 rows; most: f7, p = ")
     assert "work of f7 takes more" in told.verdict
     assert {
         key["callpath"]
         for key, slow in zip(
-            told.ratios.keys, parcast.check([new, new], against=base).gate.is_slower, strict=True
+            told.ratios.keys, parcast.check([new, again], against=base).gate.is_slower, strict=True
         )
         if slow
     } == {"f7"}

@@ -72,8 +72,8 @@ def check(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, a column is in some of the tables only, or some
-        have times and others rates.
+        If an argument lies outside its domain, a column is in some of the tables only, some have
+        times and others rates, or two tables of one version are the same.
     FileProblems
         If a file cannot be read.
     FitFailed
@@ -93,7 +93,8 @@ def check(
     >>> slow = {"p": [1, 1, 1, 4, 4, 4], "time": [80.3, 80.9, 80, 26, 26.2, 26.1]}
     >>> parcast.check(slow, against=base).verdict
     'Measure again, at least 3 times: p = 4 is 18 % slower (14 to 22 %).'
-    >>> parcast.check([slow, slow], against=base).answer
+    >>> again = {"p": [1, 1, 1, 4, 4, 4], "time": [80.1, 80.8, 80.2, 26.2, 25.9, 26.0]}
+    >>> parcast.check([slow, again], against=base).answer
     'regression'
     """
     rule = _rule(level, confirm, tolerate)

@@ -225,6 +225,14 @@ def as_sessions(name: str, given: Any, *, stopped_too: bool = False) -> list[Mea
     )
     for text in left_out:
         warn_reader(name, [text])
+    for i, one in enumerate(kept):
+        if len(one) and one in kept[:i]:
+            raise ParameterError(
+                name,
+                must="be tables of different runs",
+                got=f"the runs of table {kept.index(one) + 1} again as table {i + 1}",
+                hint="A table does not confirm itself: measure again.",
+            )
     return kept
 
 
