@@ -257,3 +257,21 @@ def test_intervals_of_two_forecasts_hold_what_they_say_and_are_no_wider_than_nee
         width.append(np.log(told.upper[0] / told.lower[0]) / spread)
     assert np.mean(inside) >= 0.88
     assert np.median(width) == pytest.approx(np.sqrt(0.5), abs=0.03)
+
+
+def test_a_run_beside_a_forecast_widens_its_interval_by_the_noise_of_the_run():
+    """Guards: both errors had the degrees of freedom of the run, and -66 to +243 % was said."""
+    told = parcast.forecast({"p": [1, 2, 4, 8], "time": [7200, 3900, 2130, 1262]}, [16, 32])
+    single = parcast.compare(told, {"p": [16, 32], "time": [900.0, 600.0]})
+    width = np.log(told.upper / told.lower)
+    noise = 2 * 1.645 * np.hypot(0.02, 0.01)  # of a run and of its day
+    ratios = single.ratios
+    assert np.log(ratios.upper / ratios.lower) == pytest.approx(np.hypot(width, noise), rel=0.02)
+    assert "The new version has one run of each" in "".join(single.warnings)
+    assert "2% is assumed" in str(single)
+    measured = parcast.compare({"p": [16], "time": [800.0]}, {"p": [16], "time": [900.0]}).ratios
+    assert np.log(measured.upper / measured.lower)[0] == pytest.approx(
+        2 * 6.314 * np.hypot(0.02, 0.01) * 2**0.5, rel=0.001
+    )
+    exact = parcast.compare(told, told).ratios
+    assert np.isfinite(exact.upper).all()

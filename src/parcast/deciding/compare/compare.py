@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells, cells_of, require_common
 from parcast.deciding.compare.changes import PartChange, changes_between, series_of
-from parcast.deciding.compare.noise import exceeded, noise_of, quantile, together
+from parcast.deciding.compare.noise import (
+    PRIOR,
+    PRIOR_FREE,
+    exceeded,
+    noise_of,
+    quantile,
+    together,
+)
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
 from parcast.deciding.compare.sides import Version, VersionTimes, matched, version_of
@@ -25,6 +32,7 @@ from parcast.deciding.compare.stopped import (
 from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.timings.series import label_of
+from parcast.units import percent
 from parcast.words import counted, listed, whole
 
 if TYPE_CHECKING:
@@ -71,12 +79,18 @@ def compare(
 
     Notes
     -----
-    The error of a ratio of measured times is that of `parcast.check`. Forecasts of two versions
-    have similar errors, as their curves are of one form: beyond the runs of both they are taken to
-    correlate by one half [D]. Of 2066 pairs of measured series of one program (other machines,
-    sizes or versions), the largest counts held out, 90 % of the ratios lay in these intervals,
-    and 93 % in those of independent errors, whose ends are 1.6 times as far apart;
-    benchmarks/compare_forecasts.py.
+    The error of a ratio of measured times is that of `parcast.check`. Beside a computed time that
+    of the runs is added to its own, with the degrees of freedom of Satterthwaite [1]_. Forecasts
+    of two versions have similar errors, as their curves are of one form: beyond the runs of both
+    they are taken to correlate by one half [D]. Of 2066 pairs of measured series of one program
+    (other machines, sizes or versions), the largest counts held out, 90 % of the ratios lay in
+    these intervals, and 93 % in those of independent errors, whose ends are 1.6 times as far
+    apart; benchmarks/compare_forecasts.py.
+
+    References
+    ----------
+    .. [1] F. E. Satterthwaite, "An approximate distribution of estimates of variance components,"
+       Biometrics Bull., vol. 2, no. 6, pp. 110-114, 1946, :doi:`10.2307/3002019`.
 
     Examples
     --------
@@ -117,6 +131,7 @@ def compare(
     else:
         ratios, error, free, said = _of_times(one.timed, other.timed)
         warnings += [text for side in (one, other) for text in _without_forecast(side)]
+        warnings += [text for side in (one, other) for text in _assumed_noise(side)]
     warnings += [f"{text[0].upper()}{text[1:]}: not compared by it." for text in said]
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.abs(np.log(ratios.ratio)) / error
@@ -207,10 +222,27 @@ def _of_times(base: VersionTimes, new: VersionTimes) -> tuple[Ratios, Array, Arr
         )
     alike = np.where(old.is_forecast & other.is_forecast, LIKENESS, 0.0)
     error = np.sqrt(old.error**2 + other.error**2 - 2.0 * alike * old.error * other.error)
-    free = np.minimum(old.free, other.free)
-    free = np.where(np.isinf(free), LARGE, free)
+    free = _free_together(old, other)
     times, runs = (old.log_time, other.log_time), [old.runs, other.runs]
     return _ratios(old.keys, times, error, free, runs), error, free, said
+
+
+def _free_together(one: VersionTimes, other: VersionTimes) -> Array:
+    """Degrees of freedom of two errors together, by Satterthwaite's formula [S]."""
+    doubt = one.error**4 / one.free + other.error**4 / other.free
+    with np.errstate(invalid="ignore", divide="ignore"):
+        free = (one.error**2 + other.error**2) ** 2 / doubt
+    return np.asarray(np.clip(np.nan_to_num(free, nan=LARGE), None, LARGE))
+
+
+def _assumed_noise(version: Version) -> Iterator[str]:
+    """Say how far single runs, beside computed times, are taken to differ."""
+    if version.is_measured and np.all(version.timed.free <= PRIOR_FREE):
+        name = "base" if version.name == "base" else "new version"
+        yield (
+            f"The {name} has one run of each, which does not show how far runs differ: "
+            f"{percent(PRIOR)} is assumed, poorly known. Repeat the runs."
+        )
 
 
 LIKENESS: Final = 0.5  # correlation of the errors of two forecasts of one program [1] [D]
