@@ -84,8 +84,12 @@ def latex_of(sheet: Sheet, figures: Sequence[str] = ()) -> str:
 
 
 def tex(text: str) -> str:
-    """Write a text so that LaTeX prints it."""
-    return "".join(TEX.get(x, x) for x in text)
+    r"""Write a text so that LaTeX prints it, with both hyphens of an option.
+
+    >>> print(tex("--time 95 %"))
+    -{}-time 95 \%
+    """
+    return "".join(TEX.get(x, x) for x in text).replace("--", "-{}-")
 
 
 def rows_of(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
