@@ -122,6 +122,19 @@ def test_a_run_that_was_stopped_is_asked_for_again_and_a_low_limit_tells_nothing
     assert any("were stopped: p = 16 (5 of 5 runs" in x for x in low.warnings)
 
 
+def test_sessions_that_disagree_are_said():
+    """Guards: a second session that was half as slow again was no regression, without a word."""
+    said = "The further runs of the new version differ from the first by more than runs do: "
+    base = runs(2)
+    told = parcast.check([runs(1), runs(3, slower={8: 1.5})], against=base)
+    assert told.answer == "no regression"
+    assert said + "p = 8 (1.5" in told.warnings[0]
+    single = [runs(i, 1, slower=x) for i, x in ((1, None), (3, dict.fromkeys(range(17), 1.6)))]
+    assert told.warnings[0].startswith(parcast.check(single, against=runs(2, 1)).warnings[0][:60])
+    alike = [parcast.check([runs(i), runs(i + 500)], against=base) for i in range(40, 80)]
+    assert sum(said in " ".join(x.warnings) for x in alike) <= 3
+
+
 def test_a_table_that_is_given_twice_does_not_confirm_itself():
     slow = runs(1, slower={8: 1.2})
     with pytest.raises(ParameterError, match="new must be tables of different runs, got the runs"):

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.deciding.check.gate import Gate, GateRule, decide, first_sessions, look, visible
+from parcast.deciding.check.gate import (
+    Gate,
+    GateRule,
+    decide,
+    first_sessions,
+    look,
+    sessions_apart,
+    visible,
+)
 from parcast.deciding.check.result import NONE, REGRESSION, RegressionCheck, answer_of
 from parcast.deciding.compare.cells import Cells, cells_of, require_common
 from parcast.deciding.compare.noise import BETWEEN, PRIOR, noise_of
@@ -120,7 +128,11 @@ def check(
         between_known=noise.is_between_known,
         measure=cells.measure,
         verdict=_verdict(ratios, seen, gate, rule),
-        warnings=(*_warnings(cells, seen, rule, stopped), *stopped_warnings(cells, stopped)),
+        warnings=(
+            *_of_sessions(cells, rule, stopped),
+            *_warnings(cells, seen, rule, stopped),
+            *stopped_warnings(cells, stopped),
+        ),
     )
 
 
@@ -224,6 +236,21 @@ def slowdown_text(slowdown: float) -> str:
     ('8%', 'a factor of 29')
     """
     return percent(slowdown) if slowdown < 1 else f"a factor of {1 + slowdown:.2g}"
+
+
+def _of_sessions(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Iterator[str]:
+    """Say where the sessions of the new version disagree."""
+    ratio = sessions_apart(cells, rule, stopped) if cells.new.sum() > 1 else np.empty(0)
+    places = np.flatnonzero(np.isfinite(ratio))
+    if not places.size:
+        return
+    places = places[np.argsort(-np.abs(np.log(ratio[places])), kind="stable")]
+    texts = [f"{cells.labels[i]} ({ratio[i]:.3g} times as long)" for i in places.tolist()]
+    yield RankedWarning(
+        "The further runs of the new version differ from the first by more than runs do: "
+        f"{listed(texts)}. Find out why, and measure again.",
+        rank=Rank.SERIOUS,
+    )
 
 
 def _warnings(cells: Cells, seen: Array, rule: GateRule, stopped: StoppedRuns) -> list[str]:

@@ -14,7 +14,7 @@ longer at the level of a first run, and above what is tolerated, its cell is sus
 slower where these are more than half of its runs, of all sessions and of the later ones [D].
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,10 +22,18 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells
-from parcast.deciding.compare.noise import RunNoise, exceeded, noise_of, quantile, together
+from parcast.deciding.compare.noise import (
+    BETWEEN,
+    RunNoise,
+    exceeded,
+    noise_of,
+    quantile,
+    together,
+)
 from parcast.deciding.compare.stopped import StoppedRuns, stopped_above
 
 FIRST: Final = 0.05  # level at which a first run is asked to be repeated [1] [D]
+KNOWN: Final = 1e9  # degrees of freedom of noise that is taken as known [1]
 SEEN: Final = 0.95  # probability with which a slowdown that it says it can see is found [1] [D]
 
 
@@ -146,6 +154,22 @@ def decide(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Gate:
         is_tolerated=is_above & ~is_slower,
         least_ratio=above.least_ratio,
     )
+
+
+def sessions_apart(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Array:
+    """Ratio of the later sessions of the new version to the first, of cells where they differ.
+
+    They differ by more than runs and days do, at the level asked for; NaN elsewhere. [1].
+    """
+    noise = noise_of(cells)  # days that differ must not hide that they do
+    own = replace(noise, between=BETWEEN**2)
+    new, is_first = cells.sessions(cells.new), first_sessions(cells, stopped)[cells.new]
+    (first, doubt), (later, more) = (own.mean_of(new.only(x)) for x in (is_first, ~is_first))
+    with np.errstate(invalid="ignore"):
+        value = np.abs(later - first) / np.sqrt(doubt + more)
+    tested = np.isfinite(value)
+    probability = together(2 * exceeded(np.where(tested, value, 0.0), KNOWN), tested)
+    return np.where(tested & (probability <= rule.level), np.exp(later - first), np.nan)
 
 
 def visible(cells: Cells, rule: GateRule, runs: NDArray[np.intp]) -> Array:
