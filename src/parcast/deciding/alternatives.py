@@ -44,6 +44,7 @@ class Ways:
     within: float | None = None  # the longest time allowed, to be drawn [s]
     close: float | None = None  # of the least time, by which one of less cost may be longer [1]
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # what tells them apart
+    machines: tuple[str, ...] = ()  # that each is on; () where there is one
     remedies: tuple[str, ...] = ()  # what would have to change, where none fits
 
     @property
@@ -111,6 +112,7 @@ def _as_ways(given: Any) -> Ways:
         fits=np.broadcast_to(fits, time.shape),
         columns=columns,
         remedies=tuple(map(str, getattr(given, "remedies", ()))),
+        machines=(),
         within=within,
         close=close,
         **read,

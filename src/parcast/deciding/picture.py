@@ -1,13 +1,15 @@
 """The picture of a decision: times over what one asks for, and a panel of the subject's own."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from parcast.aliases import Array
 from parcast.deciding.decision import Decision
 from parcast.places import load
 from parcast.show import canvas
-from parcast.show.colours import COMPUTED, RECOMMENDED, REFERENCE
+from parcast.show.colours import BLACK, COMPUTED, MACHINE_COLOURS, MARKERS, RECOMMENDED, REFERENCE
 from parcast.show.scales import scale_p, scale_time
 from parcast.units import format_quantity
 
@@ -47,22 +49,32 @@ def draw_times(ax: "Axes", ways: "Ways", chosen: int | None) -> None:
     order = np.lexsort((ways.time, ~ways.fits, ways.cost))
     costs, first = np.unique(ways.cost[order], return_index=True)
     best = order[first]
-    time, low, high, fits = (x[best] for x in (ways.time, ways.lower, ways.upper, ways.fits))
+    time, low, high = (x[best] for x in ways.times)
+    fits = ways.fits[best]
     if np.any(high > low):
-        style: dict[str, Any] = {"color": COMPUTED, "alpha": 0.18, "lw": 0}
-        ax.fill_between(costs, low, high, where=fits, label="90 % interval", **style)
+        style: dict[str, Any] = {"color": COMPUTED, "alpha": 0.18, "label": "90 % interval"}
+        if np.any(fits[1:] & fits[:-1]):
+            ax.fill_between(costs, low, high, where=fits, lw=0, **style)
+        elif fits.any():
+            ax.vlines(costs[fits], low[fits], high[fits], lw=4, **style)
     ideal = time[0] * costs[0] / costs
     ax.plot(costs, ideal, color=REFERENCE, lw=1.0, ls=(0, (1, 1.5)), label="ideal")
     grey: dict[str, Any] = {"color": REFERENCE, "ls": "none", "marker": ".", "ms": 4}
-    if len(best) < len(order):
+    if ways.machines:
+        draw_machines(ax, ways.cost, ways.time, ways.machines)
+    elif len(best) < len(order):
         others = np.setdiff1d(order, best)
         ax.plot(ways.cost[others], ways.time[others], label="other alternatives", **grey)
-    if not fits.all():
-        ax.plot(costs, np.where(fits, np.nan, time), label="does not fit", **grey)
+    if not ways.fits.all():
+        failing = grey | {"marker": "x", "mew": 0.7}
+        out = ~ways.fits if ways.machines else np.isin(np.arange(len(ways.time)), best[~fits])
+        if out.any():
+            ax.plot(ways.cost[out], ways.time[out], label="does not fit", **failing)
     if fits.any():
         marker = "o" if len(costs) <= FEW else ""
         within = np.where(fits, time, np.nan)
-        ax.plot(costs, within, color=COMPUTED, marker=marker, ms=4, lw=1.9, label="best plan")
+        line: dict[str, Any] = {"color": BLACK if ways.machines else COMPUTED, "ms": 4, "lw": 1.9}
+        ax.plot(costs, within, marker=marker, label="best plan", **line)
     if ways.within is not None:
         label = f"longest time, {format_quantity(ways.within, 'time')}"
         ax.axhline(ways.within, color=REFERENCE, lw=1.3, ls="--", label=label)
@@ -77,6 +89,18 @@ def draw_times(ax: "Axes", ways: "Ways", chosen: int | None) -> None:
     top = min(float(np.max(ways.upper)), float(np.max(every)) * FARTHEST)
     scale_costs(ax, ways, bottom, top)
     canvas.plain_axes(ax)
+
+
+def draw_machines(
+    ax: "Axes", x: Array, time: Array, machines: Sequence[str], *, is_named: bool = True
+) -> None:
+    """Draw the times on each machine in a colour and with a marker of its own."""
+    names = np.array(machines)
+    for i, name in enumerate(dict.fromkeys(machines)):
+        own = names == name
+        of = i % len(MACHINE_COLOURS)
+        style: dict[str, Any] = {"color": MACHINE_COLOURS[of], "marker": MARKERS[of], "ls": "none"}
+        ax.plot(x[own], time[own], label=name if is_named else "", ms=4, mfc="none", **style)
 
 
 def scale_costs(ax: "Axes", ways: "Ways", low: float, high: float) -> None:

@@ -490,3 +490,22 @@ def test_a_machine_without_runs_is_projected_as_by_match():
     slow = pc.Machine(name="slow")
     left = pc.plan(runs, [old, slow], within="2 h")
     assert any("slow is not considered. It has no runs" in x for x in left.warnings)
+
+
+def test_a_picture_tells_machines_apart_and_names_only_what_is_drawn():
+    """Guards: machines were grey dots, as were those that do not fit."""
+    p = np.array([1, 2, 4, 8, 16])
+    runs = pc.Measurements(
+        p=np.tile(p, 2), time=np.append(800 / p, 3000 / p + 9), machine=["A"] * 5 + ["B"] * 5
+    )
+    above, below = pc.plan(runs, within="2 min").plot()[:2]
+    lines = {x.get_label(): x for x in above.get_lines()}
+    assert lines["A"].get_color() != lines["B"].get_color()
+    assert lines["A"].get_marker() != lines["B"].get_marker()
+    assert "other alternatives" not in lines
+    assert lines["does not fit"].get_marker() == "x"
+    colours = {x.get_marker(): x.get_color() for x in below.get_lines()}
+    assert colours[lines["B"].get_marker()] == lines["B"].get_color()
+    lone = pc.plan(RUNS, p=[8, 16], within="58 min").plot()[0]
+    assert "90 % interval" in [x.get_label() for x in lone.collections]
+    assert all(len(x.get_paths()) for x in lone.collections)

@@ -173,7 +173,9 @@ class ResourcePlan(Decision):
     def ways(self) -> Ways:
         """All configurations, as arrays."""
         table = self.weighed.table
+        is_one = len(table.machines) == 1
         return Ways(
+            machines=() if is_one else tuple(table.machines[i] for i in table.of.tolist()),
             title=self.title,
             asked="nodes" if table.has_nodes else "cores",
             cost=table.asked,
