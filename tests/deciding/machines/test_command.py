@@ -51,3 +51,10 @@ def test_two_tables_are_one_too_many(parcast, times, machines):
         "parcast: match needs one program file or table of timings; "
         f"{times} and {machines} are both tables of timings.\n"
     )
+
+
+def test_a_second_goal_is_refused(parcast):
+    """Guards: the first of two was dropped, without a word."""
+    told = parcast("match", ROOT / "examples/nas_bt/times.csv", "--goal", "time", "--goal", "cost")
+    assert told.status == 2
+    assert "--goal is given twice. Rank by one, and limit the others." in told.err

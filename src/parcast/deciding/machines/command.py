@@ -44,7 +44,8 @@ Examples:
     "--goal",
     OneOf(["time", "cost", "efficiency"]),
     "Rank by least time, least cost or highest efficiency.",
-    default="time",
+    default=["time"],
+    multiple=True,
 )
 @question_options
 @answer_options()
@@ -54,6 +55,9 @@ def command(
     """Answer the question and return the exit status."""
     from parcast.deciding.machines.match import match
 
+    options["goal"], *others = options["goal"]
+    if others:
+        raise click.UsageError("--goal is given twice. Rank by one, and limit the others.", ctx)
     outputs.check([*files, *options["donors"]])
     matched = answer(ctx, files, options, match)
     is_found = matched.best is not None
