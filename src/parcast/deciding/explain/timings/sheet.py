@@ -84,7 +84,8 @@ def _parts(x: SeriesExplained) -> Table:
             Form(columns=brief),
             Form(columns=[brief[0], *_with_intervals(every)]),
         ),
-        legend="shared: falls as 1/p; constant: the same at each p; growing: rises with p",
+        legend="shared: falls as 1/p; constant: the same at each p; growing: rises with p; "
+        "shares: medians over the fits, at each p by itself",
     )
 
 
