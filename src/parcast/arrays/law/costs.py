@@ -246,5 +246,5 @@ def _each(costs: _Costs, count: int, whose: str) -> _Costs:
                 got=str(len(given)),
                 hint="Give as many as there are.",
             )
-        object.__setattr__(spread, key, given if given.ndim else np.full(count, given))
+        object.__setattr__(spread, key, np.broadcast_to(given, (count,)))
     return spread

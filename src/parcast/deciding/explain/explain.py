@@ -115,7 +115,7 @@ def explain(
     >>> runs = {"p": [1, 2, 4, 8], "time": [110.0, 60.0, 35.0, 22.5]}
     >>> parts = parcast.explain(runs, what_if="serial/2").series[0].parts
     >>> dict(zip(("shared", "constant", "growing"), parts.share[0].round(2).tolist()))
-    {'shared': 0.56, 'constant': 0.44, 'growing': 0.0}
+    {'shared': 0.57, 'constant': 0.43, 'growing': 0.0}
     """
     if machine is not None:
         if p is None:
