@@ -9,7 +9,7 @@ from parcast.aliases import Array
 from parcast.deciding.decision import Decision
 from parcast.places import load
 from parcast.show import canvas
-from parcast.show.colours import BLACK, COMPUTED, MACHINE_COLOURS, MARKERS, RECOMMENDED, REFERENCE
+from parcast.show.colours import COMPUTED, MACHINE_COLOURS, MARKERS, RECOMMENDED, REFERENCE
 from parcast.show.scales import scale_p, scale_time
 from parcast.units import format_quantity
 
@@ -73,7 +73,11 @@ def draw_times(ax: "Axes", ways: "Ways", chosen: int | None) -> None:
     if fits.any():
         marker = "o" if len(costs) <= FEW else ""
         within = np.where(fits, time, np.nan)
-        line: dict[str, Any] = {"color": BLACK if ways.machines else COMPUTED, "ms": 4, "lw": 1.9}
+        line: dict[str, Any] = {
+            "color": REFERENCE if ways.machines else COMPUTED,
+            "ms": 4,
+            "lw": 1.9,
+        }
         ax.plot(costs, within, marker=marker, label="best plan", **line)
     if ways.within is not None:
         label = f"longest time, {format_quantity(ways.within, 'time')}"

@@ -7,7 +7,7 @@ import numpy as np
 from parcast.deciding.goals.result import ResourcePlan
 from parcast.deciding.picture import draw_machines
 from parcast.show import canvas
-from parcast.show.colours import BLACK, COMPUTED, RECOMMENDED, REFERENCE
+from parcast.show.colours import COMPUTED, RECOMMENDED, REFERENCE
 from parcast.show.scales import round_ticks, scale_time
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def draw_front(ax: "Axes", result: ResourcePlan) -> None:
         draw_machines(ax, cost[told], table.time[told], every, is_named=False)
     else:
         ax.plot(cost[others], table.time[others], **grey)
-    line = BLACK if len(machines) else COMPUTED
+    line = REFERENCE if len(machines) else COMPUTED
     style: dict[str, Any] = {"color": line, "marker": ".", "ms": 5, "lw": 1.9}
     label = "front: no other takes less time and costs no more"
     ax.plot(cost[front], table.time[front], label=label, **style)
