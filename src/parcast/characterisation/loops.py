@@ -108,6 +108,7 @@ def work_of(region: RegionRuns, clock: str) -> list[DescribedLoop]:
     for kind, formula, shares in (("loop", shared, SHARES), ("replicated", repeated, 1.0)):
         if formula is not None:
             is_second = kind == "replicated" and shared is not None
+            own, of_one = time * parts[kind] / model, shares / region.p if kind == "loop" else 1.0
             loops.append(
                 DescribedLoop(
                     name=f"{region.name} on every rank" if is_second else region.name,
@@ -116,11 +117,8 @@ def work_of(region: RegionRuns, clock: str) -> list[DescribedLoop]:
                     iterations=count_formula([shares], [1.0]),
                     iteration=formula.scaled(1.0 / shares),
                     spread=spread,
-                    unit_time=time
-                    * parts[kind]
-                    / model
-                    / (shares / region.p if shares > 1 else 1),
-                    time=time * parts[kind] / model,
+                    unit_time=own / of_one,
+                    time=own,
                 )
             )
     return loops

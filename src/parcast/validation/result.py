@@ -195,7 +195,7 @@ class Validation(Result):
 
     def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
         """What the law was wrong by, of all parts that have one law."""
-        known = [x for x in self.compared if not x.is_disturbed]
+        known = [x for x in self.compared if not (x.is_disturbed or x.was_fitted)]
         axes = {axis: [x.case.columns[axis] for x in known] for axis in self.axes}
         errors = [error for x in known if (error := x.error()) is not None]
         return validated_law_error({part.law for part in self.parts}, platform, errors, axes)

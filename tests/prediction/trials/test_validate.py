@@ -304,3 +304,18 @@ def test_the_error_of_runs_that_were_fitted_is_not_written(parcast, tmp_path):
     said = parcast("validate", fitted, table, "-o", tmp_path / "new.toml")
     assert "was not written: fitted runs do not determine the error" in said.err
     assert not (tmp_path / "new.toml").exists()
+
+
+def test_parts_are_those_that_a_fit_takes_them_for():
+    work = {"parallel": "80 s", "serial": "2 s", "variability": "exponential"}
+    talk = {"startup": "1 s", "transfer": "2 s / p", "group": "p"}
+    law = {"law": "spmd", "compute": work, "communication": talk}
+    program = Program(phase=[law])
+    parts = predict(program, Machine(), p=[4], interval=False).breakdown
+    runs = Measurements(p=[4], time=[30.0]).with_columns(compute_s=22.0, communication_s=8.0)
+    [x] = validate_program(program, runs).cases
+    waiting = parts.communication + parts.synchronisation
+    assert parts.synchronisation.item() > 0
+    assert x.parts["communication"] == pytest.approx(waiting.item())
+    assert x.parts["compute"] == pytest.approx(parts.compute.item())
+    assert x.observed == {"compute": 22.0, "communication": 8.0}

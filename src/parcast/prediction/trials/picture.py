@@ -130,7 +130,8 @@ def _curve(
 
 def _lines(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
     """Draw times and speedups over p."""
-    canvas.require_one_panel(2, 'Leave it out, or draw picture="errors".') if ax else None
+    if ax is not None:
+        canvas.require_one_panel(2, 'Leave it out, or draw picture="errors".')
     lines = list(_line_of(validation))
     if len(lines) > MOST_LINES:
         raise ParameterError(

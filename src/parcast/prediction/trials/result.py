@@ -64,9 +64,11 @@ class ProgramValidation(Validation):
         """What the laws were wrong by, of each kind of platform; of runs that were not fitted."""
         laws = [law for phase in self.program.phase for law in phase.laws_within]
         known = [x for x in quiet(self.cases) if not x.was_fitted]
+        if not known:
+            return ()
         points = {name: np.array([x.case.columns[name] for x in known]) for name in self._names}
-        points.setdefault("d", np.asarray(self.machine.servers(points))) if known else None
-        kinds = np.broadcast_to(platform_of(self.machine, points), len(known)) if known else ()
+        points.setdefault("d", np.asarray(self.machine.servers(points)))
+        kinds = np.broadcast_to(platform_of(self.machine, points), len(known))
         found: list[OwnLawError] = []
         for kind in np.unique(kinds).astype(int).tolist():
             here = [x for x, own in zip(known, kinds, strict=True) if own == kind]

@@ -22,6 +22,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import as_whole
+from parcast.fitting.observed import PARTS_OF
 from parcast.fitting.runs import configurations_of
 from parcast.importers.registry import as_measurements
 from parcast.laws.allowances import law_errors, law_half_width
@@ -48,7 +49,6 @@ RULE: Final = Rule(
 MEASURED, FITTED, NEW = ("measured", "used to fit", "not used to fit")
 SAMPLES: Final = 256
 ONE_FACTOR: Final = 1.5  # by which all times may differ from the predicted ones unnoticed [1]
-COLUMNS: Final = {"compute": "compute_s", "communication": "communication_s", "io": "disk_s"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -212,7 +212,11 @@ def _comparisons(
 ) -> Iterator[Comparison[Configuration, None]]:
     """Give every configuration with its prediction, its runs and the parts of their time."""
     is_split = fitted is not None and bool(fitted.any())
-    parts = {name: x for name, x in predicted.parts.causes() if np.any(x > 0)}
+    components = dict(predicted.parts.components())
+    every = {
+        first: sum(components[x] for x in (first, *more)) for first, *more in PARTS_OF.values()
+    }
+    parts = {name: np.asarray(x) for name, x in every.items() if np.any(x > 0)}
     for i, (times, observed) in enumerate(measured):
         case = Configuration(tuple((name, whole(float(x[i]))) for name, x in axes.items()))
         trials = tuple(
@@ -251,7 +255,7 @@ def _comparisons(
 
 def _parts_at(measurements: Measurements, group: NDArray[np.intp]) -> list[dict[str, float]]:
     """Medians of the parts of the time of each configuration, where the table has them [s]."""
-    parts = {name: measurements.parts.get(column) for name, column in COLUMNS.items()}
+    parts = {first: measurements.parts.get(column) for column, (first, *_) in PARTS_OF.items()}
     return [
         {
             name: float(np.median(x[group == i]))
