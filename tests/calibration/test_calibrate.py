@@ -320,6 +320,46 @@ def test_a_disk_that_runs_full_is_told(fake, tmp_path):
     )
 
 
+SPIKY = (1054, 33, 3, 442, 191, 342, 3, 550, 592)  # of 256 KiB on a disk of 10 MB/s [MB/s]
+
+
+def at(rates, size):
+    return [size / (rate * 1e6) for rate in rates]
+
+
+def test_a_burst_is_not_taken_for_the_rate_of_the_disk(fake, tmp_path):
+    """As measured on a disk limited to 10 MB/s that takes the first megabyte at once."""
+
+    def burst(_, record, __):
+        for bench in ("write", "read"):
+            record.times(bench, 1 << 16, at((193, 43, 220, 296, 360), 1 << 16))
+            record.times(bench, 1 << 18, at(SPIKY, 1 << 18))
+        for size in (1 << 20, 1 << 23):
+            record.times("read", size, at((10, 9.9, 10.1), size))
+
+    fake.storage = burst
+    found = calibrate(only=("storage",), ranks=1, directory=tmp_path, quick=True)
+    known = {x.key: x.value for x in found.measured}
+    assert "storage.bandwidth" not in known
+    assert known["storage.read_bandwidth"] == pytest.approx(1e7, rel=0.01)
+    assert found.warnings[0] == (
+        "storage: storage.bandwidth is unknown. One request was written at 1.1 GB/s, all of its "
+        "size together at 13 MB/s: a cache or a limit of the disk accepts bursts. Take the rate "
+        "that IOR measures over minutes."
+    )
+
+
+def test_large_requests_alone_tell_a_rate_but_no_latency(fake, tmp_path):
+    def cut(_, record, __):
+        record.times("write", 1 << 23, at((10, 10, 10), 1 << 23))
+        record.times("write", 1 << 20, at((10, 10, 10), 1 << 20))
+
+    fake.storage = cut
+    found = calibrate(only=("storage",), ranks=1, directory=tmp_path, quick=True)
+    known = {x.key: x.value for x in found.measured if x.key != "storage.cache"}
+    assert known == {"storage.bandwidth": pytest.approx(1e7)}
+
+
 def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
     monkeypatch.setattr(verb, "compile_pingpong", lambda *_: Path("/pingpong"))
     found = calibrate(only=("network",), quick=True)

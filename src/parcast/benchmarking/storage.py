@@ -3,11 +3,13 @@
 - write: a request at the end of the last one, then ``fsync``: the time until it is on the disk;
 - read: the same requests again past the page cache: with O_DIRECT where the file system has it,
   else after the system was told to forget the file (POSIX_FADV_DONTNEED);
-- cached read: the same requests when they were just read.
+- cached read: the same requests when they were just written and read.
 
-Every rank has a file of its own, and all begin together; the slowest counts. The first repetition
-is thrown away, since it allots the blocks. A file has no name from the moment it is opened, so
-that nothing is left of it however the program ends. Without MPI one process measures alone.
+The largest requests come first, since they tell the rate: a disk or a limit on it may take the
+first megabytes at once. Every rank has a file of its own, empty before each size, and all begin
+together; the slowest counts. The first repetition is thrown away. A file has no name from the
+moment it is opened, so that nothing is left of it however the program ends. Without MPI one
+process measures alone.
 """
 
 import mmap
@@ -20,12 +22,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder, started
+from parcast.benchmarking.records import FEWEST_LEFT, BenchmarkPlan, BenchmarkRecorder, started
 from parcast.mpi.rank import pin
 
 BLOCK: Final = 4096  # what O_DIRECT must be aligned to [B]
 SPARE: Final = 2  # times as much space as is written must be free
 WARM: Final = 1  # repetitions of each size that do not count
+LONGEST: Final = 2.0  # after which a size is left with `FEWEST_LEFT` repetitions [s] [D]: 20 s a
+# launch on a disk of 10 MB/s, where all repetitions take 74 s
 
 
 class LoneCommunicator:
@@ -85,21 +89,27 @@ def _measure(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan, director
     with nameless(directory, comm.rank) as (file, direct):
         if comm.rank == 0:
             record.fact("read", "O_DIRECT" if direct is not None else "POSIX_FADV_DONTNEED")
-        for size in plan.sizes:
+        refusal = None
+        for size in sorted(plan.sizes, reverse=True):
+            os.ftruncate(file, 0)
             space = mmap.mmap(-1, -(-size // BLOCK) * BLOCK)
             space.write(os.urandom(min(size, BLOCK)) * -(-size // BLOCK))
-            request = memoryview(space)[:size]
-            _write(comm, record, plan, file, request)
-            is_aligned = size % BLOCK == 0
-            _read(comm, record, plan, file, direct if is_aligned else None, request)
-            request.release()
-            space.close()
+            with space, memoryview(space)[:size] as request:
+                try:
+                    turns = _write(comm, record, plan, file, request)
+                except OSError as failure:  # of all ranks alike; smaller requests may fit
+                    refusal = failure
+                    continue
+                is_aligned = size % BLOCK == 0
+                _read(comm, record, range(turns), file, direct if is_aligned else None, request)
+        if refusal is not None:
+            raise refusal
 
 
 def _write(
     comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan, file: int, request: memoryview
-) -> None:
-    """Record the times of writing requests one after another, each to the disk."""
+) -> int:
+    """Record the times of writing requests one after another, each to the disk; how many."""
 
     def write(turn: int) -> None:
         done = 0
@@ -110,13 +120,16 @@ def _write(
     times: list[float] = []
     while len(times) < plan.fewest + WARM:
         times.append(_timed(comm, lambda: write(len(times))))
+        if len(times) >= FEWEST_LEFT + WARM and sum(times) > LONGEST:
+            break  # on all ranks alike
     record.times("write", len(request), times[WARM:])
+    return len(times)
 
 
 def _read(  # noqa: PLR0917 - where to read from, and what a measurement is given
     comm: Any,
     record: BenchmarkRecorder,
-    plan: BenchmarkPlan,
+    turns: range,
     file: int,
     direct: int | None,
     into: memoryview,
@@ -127,13 +140,12 @@ def _read(  # noqa: PLR0917 - where to read from, and what a measurement is give
     def read(source: int, turn: int) -> float:
         return _timed(comm, lambda: os.preadv(source, [into], turn * size))
 
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-    turns = range(plan.fewest + WARM)
-    past = [read(file if direct is None else direct, turn) for turn in turns]
     for turn in turns:
         os.preadv(file, [into], turn * size)
     cached = [read(file, turn) for turn in turns]
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    past = [read(file if direct is None else direct, turn) for turn in turns]
     record.times("read", size, past[WARM:])
     record.times("cached_read", size, cached[WARM:])
 

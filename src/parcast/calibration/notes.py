@@ -9,15 +9,20 @@ from parcast.calibration.cases import BenchmarkJob
 from parcast.calibration.host_links import ALL_LINKS, OF_MEDIUM
 from parcast.calibration.launches import LaunchCourse
 from parcast.calibration.result import Host, Measured, Sample, Table
+from parcast.calibration.values import burst_of
 from parcast.laws.primitives.message import fit_messages
 from parcast.show.warning import Rank, RankedWarning
-from parcast.units import percent, shown
+from parcast.units import format_quantity, percent, shown
 from parcast.words import listed
 
 RESTLESS: Final = 0.10  # between-launch coefficient of variation from which a value is named [1]
 BUSY: Final = 0.5  # of a core each, that other programs use
 FREQUENT: Final = 0.05  # share of outliers from which they are told
 MOST_NAMED: Final = 6
+SUSTAINED: Final = (
+    ("storage.bandwidth", "write", "written"),
+    ("storage.read_bandwidth", "read", "read"),
+)
 LONGEST: Final = 300  # characters of why a launch was lost
 
 
@@ -36,6 +41,7 @@ def notes_of(
             "Interrupted: only what was measured until then is reported.", rank=Rank.SERIOUS
         )
     yield from _lost(jobs)
+    yield from _bursts(jobs)
     yield from _stepped(jobs)
     yield from _another_mpi(jobs)
     yield from _crowded(host)
@@ -81,6 +87,23 @@ def _lost(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
         reasons = {x.facts["refused"] for x in job.launches if "refused" in x.facts}
         for reason in sorted(reasons):
             yield f"{job.case.title}: not all sizes were measured: {reason}."
+
+
+def _bursts(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
+    """Say which rate of a disk is not known, as only a burst was measured."""
+    for job in jobs:
+        for key, bench, done in SUSTAINED if job.case.part == "storage" else ():
+            bursts = [x for y in job.launches if (x := burst_of(y, bench, job.case.ranks))]
+            if not bursts:
+                continue
+            fastest, of_all = (format_quantity(x, "rate", 2) for x in max(bursts))
+            what = f"{key} is unknown" if len(bursts) == len(job.launches) else f"{key} is unsure"
+            yield RankedWarning(
+                f"{job.case.title}: {what}. One request was {done} at {fastest}, all of its "
+                f"size together at {of_all}: a cache or a limit of the disk accepts bursts. "
+                "Take the rate that IOR measures over minutes.",
+                rank=Rank.SERIOUS,
+            )
 
 
 def _left_out(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:

@@ -21,8 +21,8 @@ GROUPS: Final = {  # titles of the tables of keys, in their order
 SHORT: Final = {  # each way of measuring in a few words; the file has all of them
     "compute.rate": "polynomials",
     "compute.half_intensity": "polynomials",
-    "compute.memory_bandwidth": "STREAM triad",
-    "node.memory_bandwidth": "STREAM triad on all cores",
+    "compute.memory_bandwidth": "triad, 40 B/element",
+    "node.memory_bandwidth": "the same on all cores",
     "node.network_bandwidth": "exchange of all ranks of two hosts",
     "node.message_bandwidth": "ping-pong within a host",
     "timer.cost": "one reading of the clock",
