@@ -11,6 +11,7 @@ import parcast
 from parcast.arrays.bottleneck.evaluate import simulate_request
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.law import request as law
+from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.parameters import ILLUSTRATIVE, read_costs, read_parameters
 from parcast.arrays.law.request import Options
 from parcast.arrays.planning.given import given_setting
@@ -472,3 +473,68 @@ def test_what_would_take_minutes_is_refused_with_what_to_do(arguments, says):
     given = {"shape": "64x64x64", "clients": "3x4x2", **arguments}
     with pytest.raises(ParameterError, match=says):
         parcast.plan_io(**given)
+
+
+# Other libraries beside the best
+
+
+def test_libraries_are_compared_by_laws_of_their_own():
+    result = parcast.plan_io(**SMALL, costs=FILE, compare="libraries")
+    names = [plan.library for plan in result.libraries]
+    assert sorted(names) == ["file-per-rank", "parcast", "pio-box", "pio-subset", "romio"]
+    times = [plan.time for plan in result.libraries]
+    assert times == sorted(times)
+    own = result.libraries[names.index("parcast")]
+    assert (own.time, own.setting) == (result.best.time, "servers=8 mesh=1x4x2")
+    assert all(plan.lower < plan.time < plan.upper for plan in result.libraries)
+    rows = result.to_document()["libraries"]
+    assert [row["time_s"] for row in rows] == times
+    assert rows[names.index("romio")]["setting"].startswith("romio_cb_write=enable;cb_nodes=8;")
+    text = " ".join(str(result).split())
+    assert "to set parcast.arrays: servers=8 mesh=1x4x2" in text
+    assert "of [libraries]: the intervals are wider" in text
+    assert result.compared is None
+    assert "libraries" not in parcast.plan_io(**SMALL, costs=FILE).to_document()
+
+
+def test_a_library_that_is_faster_beyond_the_intervals_is_said_to_be():
+    slow = Costs(clients=ClientCosts(), servers=ServerCosts(write_rate=1e6, find=60.0))
+    result = parcast.plan_io(**SMALL, costs=slow, compare="file-per-rank parcast")
+    assert [plan.library for plan in result.libraries] == ["file-per-rank", "parcast"]
+    assert [plan.may_be_fastest for plan in result.libraries] == [True, False]
+    assert "one file a rank: its interval is below all others" in str(result)
+
+
+def test_a_setting_of_a_library_is_priced_by_its_law_too():
+    result = parcast.plan_io(**SMALL, costs=FILE, compare="cb_nodes 4;cb_buffer_size 65536")
+    names = [plan.library for plan in result.libraries]
+    assert names == ["parcast", "romio"]
+    assert result.libraries[1].setting == ("romio_cb_write=enable;cb_nodes=4;cb_buffer_size=65536")
+    assert "; by the law of ROMIO " in " ".join(str(result).split())
+    pio = {"pio_numiotasks=6": "pio-box", "num_iotasks 6 rearr=2": "pio-subset"}
+    for setting, name in pio.items():
+        compared = parcast.plan_io(**SMALL, costs=FILE, compare=setting)
+        assert compared.libraries[1].library == name
+    assert not parcast.plan_io(**SMALL, costs=FILE, compare="servers=4").libraries
+
+
+def test_hosts_limit_aggregators():
+    one = SMALL | {"costs": FILE, "hosts": 2}
+    [plan] = parcast.plan_io(**one, compare="romio").libraries
+    assert "cb_nodes=2;" in plan.setting
+    with pytest.raises(ParameterError, match="cb_nodes must be at most the 2 hosts"):
+        parcast.plan_io(**one, compare="cb_nodes=3")
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("romio, pio_box", "compare must name libraries: parcast, romio, pio-box,"),
+        ("romio, pio_box", "got 'pio_box'. Did you mean pio-box?"),
+        ("romio ADIOS", "got 'ADIOS'. Write libraries for all of them."),
+        ("romioo", "or write libraries to compare with other libraries."),
+        ("pio_numiotasks=2 pio_rearranger=3", "have 1 (box) or 2 (subset) as pio_rearranger"),
+    ],
+)
+def test_a_library_that_has_no_law_is_refused(setting, says, refusal):
+    assert says in refusal(ParameterError, parcast.plan_io, **SMALL, compare=setting)

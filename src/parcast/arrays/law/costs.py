@@ -138,6 +138,43 @@ class ServerCosts(NodeCosts):
         return _each(self, count, "servers")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LibraryCosts:
+    """What other I/O libraries cost beside messages and disks [D].
+
+    Costs that are nan are not known: `parcast.arrays.law.libraries.library` has them from others.
+    """
+
+    open_shared: float = cost(
+        "time", nan, "Opening a file that all ranks share, and closing it, t_shared."
+    )
+    create: float = cost(
+        "time", nan, "Creating one of the files that ranks create together, t_create."
+    )
+    collective: float = cost(
+        "time", nan, "A step of a collective call, of which it takes lg p, t_step."
+    )
+    pair: float = cost("time", nan, "Handling an offset and a length on one side, t_pair.")
+    cache_rate: float = cost("rate", nan, "Rate of copying into the file cache, R_mem.")
+    writes_behind: bool = cost(
+        "", True, "Whether the file system writes while ranks exchange; else at the flush."
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what lies outside its domain."""
+        for key, declared in declared_of(self):
+            value = np.asarray(getattr(self, key), dtype=np.float64)
+            ok, must = declared.holds(value)
+            hint = "Give seconds, or bytes per second."
+            is_open = np.isnan(value) | ((declared.dimension == "rate") & np.isposinf(value))
+            require(f"{key} of libraries", value, ok | is_open, must=must, hint=hint)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Name the costs that were not given."""
+        return tuple(key for key, _ in declared_of(self) if np.isnan(getattr(self, key)))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Costs:
     """Everything that the law of a request needs besides its geometry."""
@@ -147,6 +184,7 @@ class Costs:
     protocol: Protocol = field(default_factory=Protocol)
     serving: tuple[int, ...] = ()  # client that each server also is, -1 for none [D]
     files: Mapping[str, float] = field(default_factory=dict)  # of other files than few large ones
+    libraries: LibraryCosts = field(default_factory=LibraryCosts)  # of other I/O libraries
 
     def __post_init__(self) -> None:
         """Refuse costs of files that do not exist, or lie outside their domains."""

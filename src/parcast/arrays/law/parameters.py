@@ -9,7 +9,7 @@ from pydantic import Field, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from parcast.arrays.law.costs import SINGLE, ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.costs import SINGLE, ClientCosts, Costs, LibraryCosts, ServerCosts
 from parcast.arrays.law.declared import DeclaredCost, declared_of
 from parcast.arrays.law.files import OTHERS
 from parcast.arrays.law.message import Protocol
@@ -19,6 +19,7 @@ from parcast.descriptions.toml_files import read_description
 from parcast.errors import ParameterError
 from parcast.files.faults import AnyPath
 
+TABLES: Final = "[clients], [servers], [files], [messages] and [libraries]"
 ILLUSTRATIVE: Final = Path(__file__).with_name("sp2_like.toml")  # as in examples/arrays
 
 
@@ -129,6 +130,11 @@ class MessageParameters(Description):
     """How messages are sent, and the lengths of those that hold no data."""
 
 
+@declaring(declared_of(LibraryCosts))
+class LibraryParameters(Description):
+    """Costs of other I/O libraries beside messages and disks; without them they are estimated."""
+
+
 class ArrayParameters(Description):
     """Costs of array I/O on a machine."""
 
@@ -138,30 +144,37 @@ class ArrayParameters(Description):
     servers: ServerParameters
     files: FileParameters = FileParameters()
     messages: MessageParameters = MessageParameters()
+    libraries: LibraryParameters = LibraryParameters()
 
     def costs(self, at: Point | None = None) -> Costs:
         """Costs as numbers; amounts that are formulas have the values of the axes `at`."""
         at = {} if at is None else at
         servers = given_at(self.servers, at)
         partition = int(servers.pop("partition"))
-        messages: dict[str, Any] = {
-            key: float(value(at)) if isinstance(value, Amount) else value
-            for key, value in (
-                (x, getattr(self.messages, x)) for x in MessageParameters.model_fields
-            )
-        }
+        messages, libraries = (_values_at(x, at) for x in (self.messages, self.libraries))
         has = {key: getattr(self.servers, key) for key in ("through_cache", "asks_ahead")}
         return Costs(
             clients=ClientCosts(**given_at(self.clients, at)),
             servers=ServerCosts(**servers, partition=partition, **has),
             protocol=Protocol(**messages),
             files={key: float(value) for key, value in given_at(self.files, at).items()},
+            libraries=LibraryCosts(**libraries),
         )
+
+
+def _values_at(table: Description, at: Point) -> dict[str, Any]:
+    """Values of a table of which none is a list: numbers, and whether something is so."""
+    given = {key: getattr(table, key) for key in type(table).model_fields}
+    return {
+        key: float(value(at)) if isinstance(value, Amount) else value
+        for key, value in given.items()
+        if value is not None
+    }
 
 
 def read_parameters(path: AnyPath) -> ArrayParameters:
     """Read a file such as `examples/arrays/sp2_like.toml`."""
-    return read_description(path, ArrayParameters, "[clients], [servers], [files] and [messages]")
+    return read_description(path, ArrayParameters, TABLES)
 
 
 def read_costs(path: AnyPath) -> Costs:

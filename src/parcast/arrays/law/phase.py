@@ -46,7 +46,7 @@ from parcast.arrays.geometry.layouts import RequestLayout, arrays_of
 from parcast.arrays.geometry.meshes import cubic_mesh
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.limits import Allowance
-from parcast.arrays.law.parameters import ArrayParameters
+from parcast.arrays.law.parameters import TABLES, ArrayParameters
 from parcast.arrays.law.request import Options, request_time
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter
@@ -159,9 +159,7 @@ def _costs(given: object) -> object:
         costs = ArrayParameters(**given)
     elif isinstance(given, str | os.PathLike) and os.fspath(given):
         try:
-            costs = read_description(
-                path_beside(given), ArrayParameters, "[clients], [servers], [files] and [messages]"
-            )
+            costs = read_description(path_beside(given), ArrayParameters, TABLES)
         except FileProblems as refusal:
             raise DescriptionError(
                 "costs", list(_elsewhere(refusal)), unlisted=refusal.unlisted

@@ -38,6 +38,7 @@ Examples:
   parcast plan io --shape 64x64x32 --clients 4x4x1 --arrays 200 --costs costs.toml -o plan.png
   parcast plan io --shape 512x512x512 --clients 3x4x2 --settings romio > hints
   parcast plan io --shape 512x512x512 --clients 3x4x2 --compare cb_nodes=4
+  parcast plan io --shape 512x512x512 --clients 3x4x2 --compare libraries
   parcast plan io --darshan solver.darshan --costs costs.toml
 """
 
@@ -66,7 +67,7 @@ def server_counts(text: str, option: str) -> CountList:
 @option(
     "--compare",
     A_FILE,
-    "Evaluate a setting beside the best: cb_nodes=4, or a file with one.",
+    "Evaluate a setting beside the best: cb_nodes=4, or a file with one; or other libraries.",
     metavar="SETTING",
 )
 @option("--dtype", "TYPE", "Of the elements.", default="float64")
@@ -89,6 +90,7 @@ def server_counts(text: str, option: str) -> CountList:
     Read("SHARE", share),
     "Of fewest: how much longer than the least time: 5%.  [default: 10%]",
 )
+@option("--hosts", Whole(1), "That the clients are on, in turn.  [default: one each]")
 @option("--storage", "SHAPE", "Storage chunks (Zarr shards) instead of schemas.")
 @option("--inner", "SHAPE", "Inner chunks of a storage chunk.")
 @option(

@@ -26,7 +26,7 @@ SERVERS: Final = (  # names of a number of servers
 )
 STRIDES: Final = ("stride", "pio_stride")  # clients for each I/O task of PIO
 BUFFERS: Final = ("cb_buffer_size", "subchunk")  # largest piece that is written at a time [B]
-OTHERS: Final = ("write_groups", "mesh")
+OTHERS: Final = ("write_groups", "mesh", "pio_rearranger", "rearr")
 NAMES: Final = (*SERVERS, *STRIDES, *BUFFERS, *OTHERS)
 SETTING: Final = re.compile(
     rf"(?<!\w)({'|'.join(NAMES)})[\"']?(?:[\s:=,]|-?val(?:ue)?)+[\"']?"
@@ -35,10 +35,17 @@ SETTING: Final = re.compile(
 )
 MESH: Final = re.compile(r"[0-9]{1,18}(?:x[0-9]{1,18})*", re.IGNORECASE)
 PIO: Final = ("num_iotasks", "pio_numiotasks", "pio_numtasks")
+REARRANGERS: Final = {"1": "pio-box", "2": "pio-subset"}
+OF_LIBRARIES: Final = {"cb_nodes": "romio", "cb_buffer_size": "romio"} | dict.fromkeys(
+    (*PIO, *STRIDES), "pio-box"
+)
 AMONG_CLIENTS: Final = ("num_iotasks", "cb_nodes", "numaggregators")  # these limit them to those
 LARGEST: Final = 1 << 20  # of a file with settings [B]
 LARGEST_NUMBER: Final = 10**15  # of bytes or servers
-EXAMPLE: Final = "Write for example cb_nodes=4, or name a file of hints or a namelist."
+EXAMPLE: Final = (
+    "Write for example cb_nodes=4, name a file of hints or a namelist, or write libraries to "
+    "compare with other libraries."
+)
 NO_STRIDE: Final = (
     "Without a number and a stride, CESM has one I/O task on each node: write servers= and their "
     "number."
@@ -53,6 +60,7 @@ class GivenSetting:
     servers: int
     mesh: tuple[int, ...] | None = None  # of the servers, where it was named
     buffer: int | None = None  # [B]
+    library: str = ""  # whose names they are, if it has a law of its own
 
     def chosen(self, plans: Sequence[ServerPlan]) -> ServerPlan:
         """Give the plan of the setting among all of as many servers.
@@ -102,6 +110,7 @@ def given_setting(text: str | os.PathLike[str], clients: int) -> GivenSetting:
         servers=next(iter(counts.values())),
         mesh=_mesh(found) if "mesh" in found else None,
         buffer=next((_number(found[key]) for key in BUFFERS if key in found), None),
+        library=_library(found),
     )
 
 
@@ -139,6 +148,23 @@ def _counts(found: Mapping[str, Sequence[_Setting]], clients: int) -> dict[str, 
     if not any(counts.values()) and "mesh" in found:
         counts["mesh"] = prod(_mesh(found))
     return {name: count for name, count in counts.items() if count > 0}
+
+
+def _library(found: Mapping[str, Sequence[_Setting]]) -> str:
+    """Name the library that the settings are of; of PIO, its rearranger."""
+    name = next((OF_LIBRARIES[key] for key in found if key in OF_LIBRARIES), "")
+    for key in ("pio_rearranger", "rearr"):
+        if name.startswith("pio") and key in found:
+            value = _only(found[key]).text
+            if value not in REARRANGERS:
+                raise ParameterError(
+                    "compare",
+                    must=f"have 1 (box) or 2 (subset) as {key}",
+                    got=shown(value),
+                    hint="Leave it out for box.",
+                )
+            name = REARRANGERS[value]
+    return name
 
 
 def _by_stride(found: Mapping[str, Sequence[_Setting]], clients: int) -> int:

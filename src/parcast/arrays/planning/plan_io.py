@@ -19,7 +19,8 @@ from parcast.arrays.geometry.subchunks import MOST
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.parameters import ArrayParameters, illustrative_parameters, read_parameters
 from parcast.arrays.law.request import Options
-from parcast.arrays.planning.given import given_setting
+from parcast.arrays.planning.given import GivenSetting, given_setting
+from parcast.arrays.planning.libraries import asked_libraries, library_plans
 from parcast.arrays.planning.now import accesses_of, equal_blocks, measured_rate
 from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
 from parcast.arrays.planning.result import ComparedSetting, RequestPlan
@@ -70,6 +71,7 @@ def plan_io(
     overlap_rendezvous: bool = False,
     darshan: str | PathLike[str] | None = None,
     compare: str | PathLike[str] | None = None,
+    hosts: int | None = None,
 ) -> RequestPlan:
     r"""Choose I/O servers and how arrays that a program writes or reads are distributed over them.
 
@@ -123,14 +125,18 @@ def plan_io(
         the job does now is shown beside the plan.
     compare : str or path, optional
         Setting to evaluate beside the best: a text such as "cb_nodes=4" or "num_iotasks=4", with
-        names of ROMIO, PIO, ADIOS2 or UFS, or "servers=4 mesh=4x1x1"; or a file with one.
+        names of ROMIO, PIO, ADIOS2 or UFS, or "servers=4 mesh=4x1x1"; or a file with one. Or
+        libraries by name, "romio file-per-rank", of each of which the best setting is found:
+        parcast, romio, pio-box, pio-subset and file-per-rank; "libraries" is all of them.
+    hosts : int, optional
+        Hosts that the clients are on, dealt out in turn; by default one each. [1]
 
     Returns
     -------
     RequestPlan
         ``best``, ``plans`` (the best first), ``reasons``, ``settings`` (for ROMIO, PIO, ADIOS2,
-        PnetCDF, UFS and XIOS), ``simulation`` (of the best), ``now`` (with `darshan`) and
-        ``compared`` (with `compare`).
+        PnetCDF, UFS and XIOS), ``simulation`` (of the best), ``now`` (with `darshan`) and, with
+        `compare`, ``compared`` and ``libraries`` (the fastest first, each with its interval).
 
     Raises
     ------
@@ -183,18 +189,38 @@ def plan_io(
         ),
     )
     within = WITHIN if within is None else within
-    compared = None if compare is None else _compared(compare, chunks.clients, request)
     planned = request(servers=servers, objective=objective, within=within)
-    planned = replace(planned, machine=machine, now=job, compared=compared)
+    planned = replace(planned, machine=machine, now=job)
+    if hosts is not None:
+        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
+    if compare is not None:
+        planned = _with_compared(planned, compare, request, hosts)
     notes = (*illustrative, *_notes_of(job, planned, has_shape=shape is not None))
     return replace(planned, notes=notes)
 
 
-def _compared(
-    compare: str | PathLike[str], clients: int, request: partial[RequestPlan]
-) -> ComparedSetting:
+def _with_compared(
+    planned: RequestPlan,
+    compare: str | PathLike[str],
+    request: partial[RequestPlan],
+    hosts: int | None,
+) -> RequestPlan:
+    """Add what the same request takes with a setting, or with other libraries."""
+    chunks, costs = request.args
+    names, given = asked_libraries(compare), None
+    if names is None:
+        given = given_setting(compare, chunks.clients)
+        names = (given.library,) if given.library else ()
+        planned = replace(planned, compared=_compared(given, request))
+    counts = sorted({plan.servers for plan in planned.plans})
+    own = library_plans(
+        names, chunks, costs, planned.best, counts=counts, hosts=hosts, given=given
+    )
+    return replace(planned, libraries=own)
+
+
+def _compared(given: GivenSetting, request: partial[RequestPlan]) -> ComparedSetting:
     """Evaluate the same request with a setting."""
-    given = given_setting(compare, clients)
     options: Options = request.keywords["options"]
     if given.buffer is not None:
         options = replace(options, buffer=given.buffer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from parcast.words import counted
 
 if TYPE_CHECKING:
     from parcast.importers.darshan_io import JobIo
+
+
+OWN: Final = "parcast"  # its library, among others
 
 
 class Planned(NamedTuple):
@@ -102,6 +105,26 @@ class ComparedSetting:
     buffer: int  # what a server writes or reads at a time, at most [B]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LibraryPlan:
+    """What a request takes with a library, and what to set there."""
+
+    _outline = """
+        library setting time_s lower_s upper_s limited_by may_be_fastest messages estimated
+    """
+
+    library: str  # `parcast`, `romio`, `pio-box`, `pio-subset` or `file-per-rank`
+    title: str  # name in answers
+    setting: str  # ready to use
+    time: float  # [s]
+    lower: float  # of the 90 % interval [s]
+    upper: float  # of the same [s]
+    limited_by: str  # `file system`, `communication` or `computation`
+    messages: int | None  # of data, between ranks; None for parcast, whose plan has them
+    estimated: tuple[str, ...] = ()  # costs that were not given and widen the interval
+    may_be_fastest: bool = False  # whether its interval meets that of the fastest
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RequestPlan(Decision):
     """Plans of a request, the best first by the objective."""
@@ -111,7 +134,7 @@ class RequestPlan(Decision):
         shape size_bytes arrays=number clients operation=options.operation
         writer=options.writer objective within machine storage_chunk=storage buffer_bytes best
         limited_by=simulation.limited_by servers=simulation.rows reasons settings=_settings
-        warnings plans now?=_now compared? inputs
+        warnings plans now?=_now compared? libraries? inputs
     """
     _said = "parcast.arrays.planning.sheet:said_of"
     _below = "parcast.arrays.planning.picture:draw_parts"
@@ -132,6 +155,7 @@ class RequestPlan(Decision):
     notes: tuple[str, ...] = ()  # warnings about what was given
     now: JobIo | None = None  # what the job does, as Darshan has measured it
     compared: ComparedSetting | None = None  # a setting beside the best
+    libraries: tuple[LibraryPlan, ...] = ()  # other libraries beside the best, the fastest first
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

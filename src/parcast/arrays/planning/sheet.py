@@ -10,9 +10,15 @@ from parcast.arrays.bottleneck.result import Limit
 from parcast.arrays.bottleneck.sheet import LIMITED, balance_facts, servers_table
 from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, near_counts, range_text, schema_text
-from parcast.arrays.planning.result import ComparedSetting, RequestPlan, ServerPlan
+from parcast.arrays.planning.result import (
+    OWN,
+    ComparedSetting,
+    LibraryPlan,
+    RequestPlan,
+    ServerPlan,
+)
 from parcast.arrays.planning.settings import NAMES
-from parcast.deciding.sheet import Said, some_of, time_columns
+from parcast.deciding.sheet import Said, some_of, time_columns, time_text
 from parcast.errors import Argument
 from parcast.show.sheet import Column, Fact, Form, Table, facts_of
 from parcast.units import format_quantity, percent
@@ -44,6 +50,9 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
         beside = _beside(best, result.compared, is_whole=show_all)
         shown = shown if show_all else [best]
         tables = [beside, *tables] if show_all else [beside]
+    elif result.libraries:
+        tables = [*(tables if show_all else []), _libraries(result.libraries)]
+        shown = shown if show_all else [best]
     if show_all:
         tables.append(servers_table(result.simulation, title="Servers of the best plan"))
     mesh = f" as {schema_text(best)}" if best.mesh else ""
@@ -55,6 +64,8 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
     left_out = some_of(len(shown), len(result.plans), "plans")
     if result.compared is not None and left_out:
         left_out = f"the best of {len(result.plans)} plans and yours are shown"
+    elif result.libraries and left_out:
+        left_out = f"the best of {len(result.plans)} plans and of each library are shown"
     if not (left_out or show_all):
         left_out = "the main facts are shown"
     return Said(
@@ -74,6 +85,36 @@ def _beside(best: ServerPlan, compared: ComparedSetting, *, is_whole: bool) -> T
     column = Column(title="plan", cells=["best", "yours"], align="left")
     forms = (Form(columns=[column, *form.columns]) for form in table.forms)
     return Table(title=table.title, forms=tuple(forms))
+
+
+def _libraries(plans: Sequence[LibraryPlan]) -> Table:
+    """One row for each library, the fastest first."""
+    time, lower, upper = (
+        np.array([getattr(plan, name) for plan in plans]) for name in ("time", "lower", "upper")
+    )
+    columns = [
+        Column(title="library", cells=[plan.title for plan in plans], align="left"),
+        *time_columns(time, lower, upper),
+        Column(title="limited by", cells=[plan.limited_by for plan in plans], align="left"),
+    ]
+    return Table(title="Libraries", forms=(Form(columns=columns),))
+
+
+def _library_facts(plans: Sequence[LibraryPlan]) -> Iterator[Fact]:
+    """Say which may be as fast, what to set in each, and what is not known of them."""
+    if len(plans) > 1:
+        first, *others = plans
+        similar = [plan.title for plan in others if plan.may_be_fastest]
+        text = f"{first.title}: its interval is below all others"
+        if similar:
+            names = listed(similar, len(similar))
+            text = f"{first.title}; within the intervals {names} may be as fast"
+        yield Fact("best", text)
+    yield from facts_of("to set", (f"{plan.title}: {plan.setting}" for plan in plans))
+    unknown = dict.fromkeys(key for plan in plans for key in plan.estimated)
+    if unknown:
+        names = listed([*unknown], len(unknown))
+        yield Fact("estimated", f"{names} of [libraries]: the intervals are wider")
 
 
 def best_of_each(result: RequestPlan) -> list[ServerPlan]:
@@ -131,7 +172,14 @@ def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     if show_all:
         yield from details
     if result.compared is not None:
-        yield Fact("compared", _compared(result.best, result.compared))
+        text = _compared(result.best, result.compared)
+        for each in result.libraries:
+            if each.library != OWN:
+                time = time_text(each.time, each.lower, each.upper)
+                text += f"; by the law of {each.title} {time}"
+        yield Fact("compared", text)
+    elif result.libraries:
+        yield from _library_facts(result.libraries)
     near = () if show_all else near_counts(result.plans, result.best)  # these are in the table
     yield from facts_of("why", (text for text in result.reasons if text not in near))
     limit = result.simulation.limited_by
@@ -186,5 +234,5 @@ def _compared(best: ServerPlan, compared: ComparedSetting) -> str:
             how += " (of other numbers of servers, or of another subchunk)"
     return (
         f"{compared.setting}: {counted(plan.servers, 'server')}{mesh}, {time}, {how}; limited by "
-        f"{LIMITED[plan.limited_by]}"
+        f"{plan.limited_by}"
     )
