@@ -191,21 +191,22 @@ def plan_io(
     within = WITHIN if within is None else within
     planned = request(servers=servers, objective=objective, within=within)
     planned = replace(planned, machine=machine, now=job)
-    if hosts is not None:
-        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
-    if compare is not None:
-        planned = _with_compared(planned, compare, request, hosts)
+    planned = _with_compared(planned, compare, request, hosts)
     notes = (*illustrative, *_notes_of(job, planned, has_shape=shape is not None))
     return replace(planned, notes=notes)
 
 
 def _with_compared(
     planned: RequestPlan,
-    compare: str | PathLike[str],
+    compare: str | PathLike[str] | None,
     request: partial[RequestPlan],
     hosts: int | None,
 ) -> RequestPlan:
     """Add what the same request takes with a setting, or with other libraries."""
+    if hosts is not None:
+        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
+    if compare is None:
+        return planned
     chunks, costs = request.args
     names, given = asked_libraries(compare), None
     if names is None:
