@@ -32,7 +32,7 @@ from parcast.errors import (
 from parcast.expressions import Overflow
 from parcast.importers.content import MissingLibrary
 from parcast.pipeline.engine.failures import Unfit
-from parcast.show.canvas import MissingPackage
+from parcast.show.pictures.canvas import MissingPackage
 from parcast.trials.clock import TimeIsOver
 from parcast.units import OtherDimension
 

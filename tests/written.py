@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from parcast.files.document import json_pieces
-from parcast.show.canvas import save_figure
+from parcast.show.pictures.canvas import save_figure
 
 
 def written(document):

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from parcast.prediction.trials.validate import validate_program
     from parcast.projection.program import project
     from parcast.projection.result import CountedProjection, Projection
+    from parcast.reports.report import report
     from parcast.saved.load import load
     from parcast.saved.result import SavedResult
     from parcast.show.result import Result
@@ -152,6 +153,7 @@ __all__ = [
     "read_program",
     "read_trace",
     "region",
+    "report",
     "run_kernel",
     "run_pipeline",
     "search_documents",
@@ -238,6 +240,7 @@ _HOME = {
     "read_trace": "parcast.pipeline.traces.trace",
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",
+    "report": "parcast.reports.report",
     "run_pipeline": "parcast.pipeline.run",
     "search_documents": "parcast.applications.text.search.search_documents",
     "simulate": "parcast.simulation.simulate",

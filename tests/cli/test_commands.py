@@ -53,9 +53,9 @@ def commands_with(option):
     [
         ("-n", "forecast match plan explain predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
-        ("-p", "forecast match plan explain compare measure predict simulate project"),
+        ("-p", "forecast match plan explain compare measure predict simulate project report"),
         ("--column", "forecast match plan explain compare check fit project characterise import"),
-        ("--select", "forecast match plan explain compare check fit"),
+        ("--select", "forecast match plan explain compare check fit report"),
     ],
 )
 def test_an_option_has_one_name_everywhere(option, commands):

@@ -75,7 +75,8 @@ def drawn(page, source, folder, monkeypatch):
     else:
         text = (ROOT / page).read_text(encoding="utf-8")
         [line] = [x for x in re.findall(r"^\$ (parcast [^|\n]*)", text, re.M) if source in x]
-        assert run_command(cli, shlex.split(line)[1:]) == 0
+        drawn_by_it = line.replace(".svg", ".png")  # an SVG file is drawn without it
+        assert run_command(cli, shlex.split(drawn_by_it)[1:]) == 0
     return saved[-1], save
 
 

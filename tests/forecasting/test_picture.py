@@ -23,8 +23,8 @@ from parcast.forecasting.own_runs.call_paths import made_consistent
 from parcast.forecasting.panel import spread
 from parcast.forecasting.picture import figure_of, two_lines
 from parcast.forecasting.result import Forecast, one_series
-from parcast.show.canvas import MissingPackage, save_figure
-from parcast.show.scales import fitting_ticks, round_ticks
+from parcast.show.pictures.canvas import MissingPackage, save_figure
+from parcast.show.pictures.scales import fitting_ticks, round_ticks
 from parcast.timings.measurements import Measurements
 from tests.written import svg_text
 
@@ -526,11 +526,11 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
 
 def test_figures_leave_pyplot_and_the_settings_alone(tmp_path):
     program = """
-import sys, parcast, parcast.forecasting.picture, parcast.show.canvas
+import sys, parcast, parcast.forecasting.picture, parcast.show.pictures.canvas
 assert "matplotlib" not in sys.modules
 runs = parcast.Measurements(p=[1, 2, 4], time=[8.0, 5.0, 3.0])
 figure = parcast.forecasting.picture.figure_of(parcast.forecast(runs, [8]))
-parcast.show.canvas.save_figure(figure, sys.argv[1])
+parcast.show.pictures.canvas.save_figure(figure, sys.argv[1])
 import matplotlib
 assert "matplotlib.pyplot" not in sys.modules
 assert matplotlib.rcParams["svg.fonttype"] == "path"
@@ -602,8 +602,8 @@ def test_a_run_that_was_stopped_is_an_arrow_towards_longer_times(quantity):
     arrow = drawn(ax)["stopped run: took longer"]
     height = {"time": 12, "speedup": 100 / 12, "efficiency": 100 / 12 / 64}[quantity]
     assert arrow.get_xydata()[0] == pytest.approx([64, height])
-    tips = arrow.get_marker().vertices[:, 1]
-    assert (tips.max(), tips.min()) == ((1, 0) if quantity == "time" else (0, -1))
+    tips = [y for _, y in arrow.get_marker()]
+    assert (max(tips), min(tips)) == ((1, 0) if quantity == "time" else (0, -1))
     low, high = ax.get_ylim()
     assert low < height < high
     assert "stopped run: took longer" not in drawn(draw_times(forecast(STRONG, [32])))

@@ -29,7 +29,8 @@ def test_a_table_is_shown_in_its_widest_form_with_titles_in_full():
     efficiency = Column(title="eff.", cells=[" 1 ", "2"], heading="efficiency [%]")
     table = Table(forms=(Form(columns=[COUNTS, efficiency]), Form(columns=[COUNTS])))
     assert unstyled(html_of(Sheet(tables=(table,)))) == (
-        "<table><thead><tr><th>p [1]</th><th>efficiency [%]</th></tr></thead>"
+        '<table><thead><tr><th scope="col">p [1]</th><th scope="col">efficiency [%]</th></tr>'
+        "</thead>"
         "<tbody><tr><td>1</td><td>1</td></tr><tr><td>2</td><td>2</td></tr></tbody></table>"
     )
 

@@ -4,9 +4,11 @@ import copy
 import json
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -53,7 +55,9 @@ from parcast.prediction.trials.validate import validate_program
 from parcast.projection.counted import project_counts
 from parcast.projection.program import project
 from parcast.saved.result import SavedResult
+from parcast.show.documents import MARKDOWN, tex
 from parcast.show.html import html_of
+from parcast.show.pictures import canvas
 from parcast.show.result import Result
 from parcast.show.sheet import Sheet
 from parcast.show.terminal import text_of
@@ -239,10 +243,88 @@ def test_a_picture_is_saved_where_there_is_one(result, tmp_path):
     if result._picture:
         pytest.importorskip("matplotlib")
         result.save(tmp_path / "a.svg")
-        assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+        text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+        assert text.startswith("<?xml")
+        ElementTree.fromstring(text)
     else:
-        with pytest.raises(ParameterError, match=r"must end in \.csv or \.json, got"):
+        with pytest.raises(ParameterError, match=r"must end in \.csv, .*\.md or \.tex, got"):
             result.save(tmp_path / "a.svg")
+
+
+OF_MATPLOTLIB = {"PipelineSchedule", "Timeline"}  # pictures that only it draws
+
+
+def test_both_writers_of_pictures_show_the_same(result):
+    if not result._picture or type(result).__name__ in OF_MATPLOTLIB:
+        pytest.skip("has no picture, or one that only matplotlib draws")
+    pytest.importorskip("matplotlib")
+    with canvas.drawing_by("svg"):
+        ours = result._drawn()
+    ours.draw_without_rendering()
+    theirs = result._drawn()
+    assert ours.get_suptitle() == theirs.get_suptitle()
+    shown = [ax for ax in theirs.axes if ax.get_label() != "<colorbar>"]
+    for one, other in zip(ours.axes, shown, strict=True):
+        assert (one.x.title, one.y.title) == (other.get_xlabel(), other.get_ylabel())
+        assert one.get_title() == (other.get_title() or other.get_title(loc="left"))
+        for scale, ends in ((one.x, other.get_xlim()), (one.y, other.get_ylim())):
+            if scale.low is not None and scale.high is not None:
+                assert scale.limits == pytest.approx(ends)
+    entries = [x.get_text() for each in theirs.legends for x in each.get_texts()]
+    assert sorted(name for group in ours.groups for name in group) == sorted(entries)
+
+
+def test_a_page_holds_it_all_and_asks_for_nothing(result, tmp_path):
+    pytest.importorskip("matplotlib")
+    result.save(tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert len(set(page.ids)) == len(page.ids)
+    assert page.asked_for == []
+    if result._picture:
+        assert "<svg" in text
+    assert [x.text for x in result._whole_sheet().facts if escape(x.text) not in text] == []
+
+
+class Page(HTMLParser):
+    """Elements that are still open, ids, and what a browser would ask for."""
+
+    VOID = ("meta", "br", "input", "link", "img")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.asked_for = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        places = (given.get(x, "") or "" for x in ("src", "href", "xlink:href"))
+        self.asked_for += [x for x in places if x and not x.startswith("#")]
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize(
+    ("ending", "plain"), [("md", lambda text: text.translate(MARKDOWN)), ("tex", tex)]
+)
+def test_its_tables_and_facts_are_a_document_for_a_paper(result, tmp_path, ending, plain):
+    result.save(tmp_path / f"a.{ending}")
+    text = (tmp_path / f"a.{ending}").read_text(encoding="utf-8")
+    sheet = result._whole_sheet()
+    forms = [table.forms[0] for table in sheet.tables if table.forms]
+    said = [sheet.title, *(x.full_title for form in forms for x in form.columns)]
+    said += [fact.text for fact in sheet.facts]
+    assert [x for x in said if plain(x) not in text] == []
 
 
 def test_it_is_drawn_in_axes_that_pyplot_shows(result):
@@ -269,7 +351,7 @@ def test_an_ending_that_is_no_format_is_refused_with_all_that_are(made):
     with pytest.raises(ParameterError) as refusal:
         made("Forecast").save("x.bmp")
     assert str(refusal.value) == (
-        'path must end in .csv, .json, .svg, .png or .pdf, got "x.bmp". '
+        'path must end in .csv, .json, .html, .md, .tex, .svg, .png or .pdf, got "x.bmp". '
         "The ending chooses the format."
     )
 

@@ -8,7 +8,7 @@ import click
 from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import answer_options, as_written, option
-from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.outputs import ANSWERS, Outputs, with_inputs
 from parcast.cli.reading import read_description, read_file, table_options
 from parcast.cli.stdin import require_one_stdin
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parcast.timings.tables.options import TableOptions
 
 
-FORMATS: Final = ("toml", "json", "csv")
+FORMATS: Final = ("toml", *ANSWERS)
 
 HELP = """Describe a program by profiles of its timed regions.
 

@@ -27,9 +27,10 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "simulate": "parcast.simulation.command:command",
         "project": "parcast.projection.command:command",
     },
-    "Explain and plan": {
+    "Explain, plan and report": {
         "explain": "parcast.deciding.explain.command:explain",
         "plan": "parcast.deciding.goals.command:command",
+        "report": "parcast.reports.command:command",
     },
     "Measure and run": {
         "measure": "parcast.measurement.command:command",

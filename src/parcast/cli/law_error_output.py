@@ -12,7 +12,6 @@ from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
     from parcast.descriptions.fit_record import OwnLawError
-    from parcast.show.result import Result
 
 Described = TypeVar("Described")
 
@@ -81,27 +80,21 @@ def described_at(path: str, read: Callable[[str], Described], what: str) -> Desc
 
 
 def writer(
-    result: "Result",
-    errors: Sequence["OwnLawError"],
-    described: Mapping[str, Any] | str | None = None,
+    errors: Sequence["OwnLawError"], described: Mapping[str, Any] | str | None = None
 ) -> Callable[[str], None]:
-    """Give what writes a picture, or the errors into a program.
+    """Give what writes the errors into a program.
 
     `described` is what a program says that has no file yet: its keys, or its text.
     """
-    return partial(_write, result=result, errors=errors, described=described)
+    return partial(_write, errors=errors, described=described)
 
 
 def _write(
     path: str,
     *,
-    result: "Result",
     errors: Sequence["OwnLawError"],
     described: Mapping[str, Any] | str | None,
 ) -> None:
-    if format_of(path) != "toml":
-        result.save(path)
-        return
     if not errors:
         from parcast.descriptions.fit_record import FEWEST
 

@@ -1,6 +1,7 @@
 """Where an answer goes: to the screen, and to files by their endings, checked before computing."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,17 +12,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.screen import require_stdout, show_sheet, tell
+from parcast.cli.screen import require_stdout, show_sheets, tell
 
 if TYPE_CHECKING:
     from parcast.show.result import Result
+    from parcast.show.sheet import Sheet
 
 
 Answer = TypeVar("Answer", bound="Result")
 
 PICTURES: Final = ("svg", "png", "pdf")
 TABLES: Final = ("csv", "json")
-FIGURES: Final = (*TABLES, *PICTURES)
+DOCUMENTS: Final = ("html", "md", "tex")  # for readers
+ANSWERS: Final = (*TABLES, *DOCUMENTS)
+FIGURES: Final = (*ANSWERS, *PICTURES)  # of an answer that can be drawn
+MATPLOTLIB: Final = ("png", "pdf")  # pictures that it writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Outputs:
         if format_of(path) not in self.formats:
             endings = ", ".join(f".{ending}" for ending in self.formats)
             raise click.ClickException(f"-o must be a path that ends in {endings}, got {path!r}.")
-        if format_of(path) in PICTURES:
+        if format_of(path) in MATPLOTLIB:
             _require_matplotlib()
         try:
             check_place(path)
@@ -77,6 +82,12 @@ class Outputs:
         """Those that are drawn."""
         return [path for path in self.paths if format_of(path) in PICTURES]
 
+    def _figures_beside(self, path: str) -> list[str]:
+        """Places of the pictures as a document names them; LaTeX reads no SVG."""
+        beside = os.path.dirname(os.path.abspath(path))
+        places = [os.path.relpath(x, beside).replace(os.sep, "/") for x in self.pictures]
+        return [x for x in places if format_of(x) != "svg" or format_of(path) != "tex"]
+
     def of_part(self) -> "Outputs":
         """Where a part of the answer goes that must not take the place of a whole one."""
         return replace(self, paths=[x if x == "-" else place_of_part(x) for x in self.paths])
@@ -87,23 +98,48 @@ class Outputs:
         *,
         rows: Callable[[], Iterable[Mapping[str, Any]]] | None = None,
         document: Callable[[], Mapping[str, Any]] | None = None,
-        show: Callable[[], None] | None = None,
+        sheets: "Callable[[bool], Sequence[Sheet]] | None" = None,
+        picture: Mapping[str, Any] | None = None,
+        drawn: "Result | None" = None,
         write: Callable[[str], None] | None = None,
         **shown: Any,
     ) -> None:
         """Write a result to every output, and print it once: as JSON, CSV, or for a person.
 
-        What is given here takes the place of what the result has itself.
+        What is given here takes the place of what the result has itself: rows, document, sheets
+        (told whether all rows are wanted), the result whose picture is drawn and options of the
+        picture, and what writes files of other endings than `FIGURES`.
         """
         from parcast.files.document import json_pieces
 
+        def own_sheets(is_whole: bool) -> "Sequence[Sheet]":
+            return [result._whole_sheet(**shown) if is_whole else result.to_sheet(**shown)]
+
+        every, is_whole = sheets or own_sheets, bool(shown.get("show_all"))
         rows, document = rows or result.rows, document or result.to_document
-        written = partial(write_answer, rows=rows, document=document, write=write or result.save)
+
+        def write_other(path: str) -> None:
+            ending = format_of(path)
+            if ending == "html":
+                from parcast.show.page.page import answer_for, save_page
+
+                answer = answer_for(result, sheets=every(True), drawn=drawn, **picture or {})
+                save_page(path, [answer], command=command_line())
+            elif ending in DOCUMENTS:
+                from parcast.show.documents import save_sheets
+
+                save_sheets(path, every(True), self._figures_beside(path))
+            elif ending in PICTURES:
+                (drawn or result).save(path, **picture or {})
+            else:
+                (write or result.save)(path)
+
+        written = partial(write_answer, rows=rows, document=document, write=write_other)
         tasks: list[Callable[[], object]] = [partial(written, path) for path in self.paths]
         if self.as_json:
             tasks.append(lambda: print_pieces(json_pieces(document())))
         elif "-" not in self.paths:
-            tasks.append(show or (lambda: show_sheet(result.to_sheet(**shown))))
+            tasks.append(lambda: show_sheets(every(is_whole)))
         do_each(tasks)
 
 
@@ -154,6 +190,11 @@ def write_answer(
         write_document(path, json_pieces(document()))
     else:
         write(path)
+
+
+def command_line() -> str:
+    """Command line that is run, as it can be typed again."""
+    return shlex.join([Path(sys.argv[0]).stem.replace("__main__", "parcast"), *sys.argv[1:]])
 
 
 def _is_same_file(one: str, other: str) -> bool:

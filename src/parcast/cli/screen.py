@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
@@ -63,12 +64,18 @@ def require_stdout() -> None:
 
 def show_sheet(sheet: "Sheet") -> None:
     """Print an answer for a person, and on stderr what it leaves out."""
+    show_sheets([sheet])
+
+
+def show_sheets(sheets: "Iterable[Sheet]") -> None:
+    """Print the parts of an answer, with an empty line between them."""
     from parcast.show.terminal import lay_out
 
-    lines, left_out = lay_out(sheet, page_of_stdout())
-    show(lines)
-    if left_out:
-        tell(left_out)
+    for i, sheet in enumerate(sheets):
+        lines, left_out = lay_out(sheet, page_of_stdout())
+        show(["", *lines] if i else lines)
+        if left_out:
+            tell(left_out)
 
 
 def tell(text: str) -> None:

@@ -8,9 +8,15 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.deciding.decision import Decision
 from parcast.places import load
-from parcast.show import canvas
-from parcast.show.colours import COMPUTED, MACHINE_COLOURS, MARKERS, RECOMMENDED, REFERENCE
-from parcast.show.scales import scale_p, scale_time
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import (
+    COMPUTED,
+    MACHINE_COLOURS,
+    MARKERS,
+    RECOMMENDED,
+    REFERENCE,
+)
+from parcast.show.pictures.scales import scale_p, scale_time
 from parcast.units import format_quantity
 
 if TYPE_CHECKING:

@@ -142,7 +142,7 @@ def ending_of(
     ending = Path(path).suffix.lower()
     if ending not in endings:
         *others, last = endings
-        must = must or f"end in {', '.join(others)} or {last}"
+        must = must or f"end in {' or '.join(filter(None, [', '.join(others), last]))}"
         hint = "The ending chooses the format."
         got = one_line(os.fspath(path), limit=60)
         raise ParameterError(name, must=must, got=f'"{got}"', hint=hint)

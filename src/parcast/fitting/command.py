@@ -123,9 +123,6 @@ def command(
     def write(path: str) -> None:
         from parcast.descriptions.toml_files import moved
 
-        if format_of(path) != "toml":
-            fitted.save(path)
-            return
         text = moved(texts["program"], program, path)
         _write_toml(fitted, text, path, of_machine=False)
 

@@ -27,7 +27,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import table_options
-from parcast.cli.screen import show, show_sheet, tell
+from parcast.cli.screen import tell
 from parcast.forecasting.asked import (
     ForecastAsked,
     along_axis,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from parcast.forecasting.knee import Knee
     from parcast.forecasting.next_runs.result import PlannedRun
     from parcast.forecasting.result import Forecast
+    from parcast.show.sheet import Sheet
     from parcast.timings.measurements import Measurements
 
 
@@ -188,18 +189,16 @@ def command(
     if question.knee is not None:
         document["knee"] = [knee.to_document() for knee in knees]
 
-    def show_both() -> None:
-        show_sheet(forecast.to_sheet(knees=knees, show_all=show_all))
-        show_plan(planned, question, forecast)
-
     outputs.give(
         forecast,
         rows=lambda: rows_with_plan(forecast.rows(), planned),
         document=lambda: document,
-        show=show_both,
-        write=lambda path: _draw(
-            forecast, path, knees=knees, planned=planned or (), overlay=overlay, **style
-        ),
+        sheets=lambda show_all: [
+            forecast.to_sheet(knees=knees, show_all=show_all),
+            *sheets_of_plan(planned, question, forecast),
+        ],
+        picture={"knees": knees, "planned": planned or (), "overlay": overlay, **style},
+        show_all=show_all,
     )
     return ANSWERED
 
@@ -223,14 +222,6 @@ def _memory(question: ForecastAsked, outputs: Outputs) -> int:
         ranks_per_node=question.ranks_per_node,
         **question.axes,
     )
-
-
-def _draw(forecast: "Forecast", path: str, **options: Any) -> None:
-    """Draw the answer."""
-    from parcast.forecasting.picture import figure_of
-    from parcast.show.canvas import save_figure
-
-    save_figure(figure_of(forecast, **options), path)
 
 
 def _forecast(
@@ -371,22 +362,21 @@ def plan_of_question(
     return plan_runs(runs, counts, **options)
 
 
-def show_plan(
+def sheets_of_plan(
     planned: "Sequence[PlannedRun] | None", question: ForecastAsked, forecast: "Forecast"
-) -> None:
-    """Print planned runs below the answer, where they were asked for."""
+) -> Iterator["Sheet"]:
+    """Give the sheet of planned runs below the answer, where they were asked for."""
     if planned is None:
         return
     from parcast.forecasting.next_runs.sheet import sheet_of_plan
 
-    show([""])
     largest = max(question.p.values) if question.p else int(max(forecast.p))
     where = f"up to p = {question.upto}"
     if question.upto is None:
         where = f"below p = {largest} (--upto {largest} includes it)"
     if not question.beyond:
         where += " whose own time can be forecast (--beyond allows others)"
-    show_sheet(sheet_of_plan(planned, question.plan_runs, where=where))
+    yield sheet_of_plan(planned, question.plan_runs, where=where)
 
 
 def rows_with_plan(

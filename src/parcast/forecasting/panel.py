@@ -28,8 +28,8 @@ from parcast.aliases import Array
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast, one_series
 from parcast.forecasting.series.curve import DrawnLine
-from parcast.show.canvas import any_letters, arrow, plain_axes
-from parcast.show.colours import (
+from parcast.show.pictures.canvas import any_letters, arrow, plain_axes
+from parcast.show.pictures.colours import (
     COLOURS,
     COMPUTED,
     ELSEWHERE,
@@ -39,7 +39,7 @@ from parcast.show.colours import (
     RECOMMENDED,
     REFERENCE,
 )
-from parcast.show.scales import INCH, MARGIN, apart, inches
+from parcast.show.pictures.scales import INCH, MARGIN, apart, inches
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key
 from parcast.units import format_quantity, shown

@@ -29,8 +29,8 @@ from parcast.forecasting.panel import (
     traces_of,
 )
 from parcast.forecasting.result import Forecast
-from parcast.show import canvas
-from parcast.show.scales import (
+from parcast.show.pictures import canvas
+from parcast.show.pictures.scales import (
     CHARACTER,
     inches,
     scale_efficiency,

@@ -1,11 +1,12 @@
 """What `parcast measure` and its parts say: how far they are, the measurement, its forecast."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
 from parcast.cli.options import CountList
 from parcast.cli.outputs import Outputs
-from parcast.cli.screen import Progress, is_a_terminal, show_sheet, tell
+from parcast.cli.screen import Progress, is_a_terminal, tell
 
 if TYPE_CHECKING:
     from parcast.forecasting.result import Forecast
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
 def answer(found: "MeasuredProgram", at: CountList | None, outputs: Outputs) -> int:
     """Give a measurement and its forecast, and return the exit status."""
     forecast, why = _forecast(found, at)
+    if forecast is None:
+        for path in outputs.pictures:
+            tell(f"{path} was not written: there is no forecast.")
+        outputs = replace(outputs, paths=[x for x in outputs.paths if x not in outputs.pictures])
     outputs.give(
         found,
-        write=lambda path: _draw(path, forecast),
-        show=lambda: _show(found, forecast),
+        sheets=lambda _: [found.to_sheet(), *([forecast.to_sheet()] if forecast else [])],
+        drawn=forecast,
     )
     if found.ended_by == "interrupted":
         tell("interrupted.")
@@ -64,21 +69,3 @@ class Telling:
             left = format_quantity(self.seconds / done * (total - done), "time", 2)
             what = row.note or format_quantity(row.seconds, "time")
             tell(f"run {done} of {total}: {row.point}: {what}; about {left} left")
-
-
-def _draw(path: str, forecast: "Forecast | None") -> None:
-    """Draw the forecast."""
-    if forecast is None:
-        tell(f"{path} was not written: there is no forecast.")
-    else:
-        forecast.save(path)
-
-
-def _show(found: "MeasuredProgram", forecast: "Forecast | None") -> None:
-    """Print the measurement, and its forecast."""
-    from parcast.cli.screen import show
-
-    show_sheet(found.to_sheet())
-    if forecast is not None:
-        show([""])
-        show_sheet(forecast.to_sheet())

@@ -19,7 +19,7 @@ from parcast.cli.options import (
     plain,
     processors,
 )
-from parcast.cli.outputs import PICTURES, Outputs, with_inputs
+from parcast.cli.outputs import ANSWERS, FIGURES, Outputs, with_inputs
 from parcast.cli.screen import Progress, tell
 from parcast.words import joined
 
@@ -208,7 +208,7 @@ def _standings(table: str, jobs: "Sequence[BatchJob]", inputs: dict[str, Any]) -
 
 @cli_command(name="status", help=STATUS_HELP, short_help="Say what became of jobs.")
 @click.argument("table", default=TABLE, metavar="[TABLE]", type=A_FILE)
-@answer_options(("csv", "json"), csv="a row for each job")
+@answer_options(ANSWERS, csv="a row for each job")
 def status(ctx: click.Context, /, *, table: str, outputs: Outputs) -> int:  # noqa: ARG001 - the first argument of every command
     """Answer the question and return the exit status."""
     from parcast.measurement.jobs import jobs_of
@@ -223,7 +223,7 @@ def status(ctx: click.Context, /, *, table: str, outputs: Outputs) -> int:  # no
 @cli_command(name="collect", help=COLLECT_HELP, short_help="Gather the runs of jobs.")
 @click.argument("table", default=TABLE, metavar="[TABLE]", type=A_FILE)
 @processors("Processor counts to forecast. By default two and four times the largest.", "--at")
-@answer_options(("csv", "json", *PICTURES), csv="the runs")
+@answer_options(FIGURES, csv="the runs")
 def collect(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command
     /,

@@ -24,7 +24,7 @@ from parcast.cli.options import (
     sizes,
     start_limit_option,
 )
-from parcast.cli.outputs import PICTURES, Outputs, format_of, with_inputs
+from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, tell
 from parcast.measurement.answering import Telling, answer
@@ -131,7 +131,7 @@ def budget(text: str, option: str) -> dict[str, float]:
 @processors("Processor counts to forecast. By default two and four times the largest.", "--at")
 @seed_option
 @batch_options
-@answer_options(("csv", "json", *PICTURES), csv="the table")
+@answer_options(FIGURES, csv="the table")
 def measure_program(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command
     /,

@@ -151,7 +151,7 @@ def command(
     prediction = _predicted(question, interval=interval, law_error=law_error)
     outputs.give(
         prediction,
-        write=lambda path: _draw(prediction, path, picture, quantity),
+        picture={"picture": picture, "quantity": quantity},
         show_all=show_all,
     )
     if interval and prediction.interval is None:
@@ -172,13 +172,6 @@ def _predicted(question: Configurations, *, interval: bool, law_error: bool) -> 
             read.program, read.machine, **read.grid, interval=interval, law_error=law_error
         )
     return with_inputs(prediction, **read.inputs)
-
-
-def _draw(prediction: "Prediction", path: str, picture: str | None, quantity: str | None) -> None:
-    """Draw the answer."""
-    from parcast.prediction.picture import draw_prediction
-
-    draw_prediction(prediction, path, picture=picture, quantity=quantity)
 
 
 def read_configurations(question: Configurations, **options: Any) -> ReadDescriptions:

@@ -22,8 +22,8 @@ from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import GridAxis, Shown, shown_of, thinned
 from parcast.prediction.surface import draw_contours, draw_map, draw_surface
-from parcast.show import canvas
-from parcast.show.colours import (
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import (
     COLOURS,
     COMMUNICATION,
     COMPUTED,
@@ -33,7 +33,7 @@ from parcast.show.colours import (
     WAITING,
     add_bar,
 )
-from parcast.show.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
+from parcast.show.pictures.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
 from parcast.units import format_quantity
 from parcast.words import common_unit
 
@@ -306,8 +306,7 @@ def draw_prediction(
     quantity: str | None = None,
 ) -> None:
     """Draw a prediction into a file: the same prediction gives the same bytes."""
-    figure = figure_of_prediction(prediction, picture=picture, quantity=quantity)
-    canvas.save_figure(figure, path)
+    prediction.save(path, picture=picture, quantity=quantity)
 
 
 def figure_of_prediction(

@@ -20,7 +20,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require_one_of
 from parcast.prediction.result import Prediction
-from parcast.show.colours import (
+from parcast.show.pictures.colours import (
     COLOURS,
     COLOURS_OF_TIMES,
     add_bar,

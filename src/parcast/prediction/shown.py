@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.prediction.result import Prediction
-from parcast.show.canvas import sources_of
-from parcast.show.scales import CHARACTER, LINE, MARGIN, fitting_ticks, inches, round_ticks
+from parcast.show.pictures.canvas import sources_of
+from parcast.show.pictures.scales import (
+    CHARACTER,
+    LINE,
+    MARGIN,
+    fitting_ticks,
+    inches,
+    round_ticks,
+)
 from parcast.units import Dimension, format_quantity, quantity, shown
 from parcast.words import axis_value
 

@@ -24,14 +24,14 @@ from parcast.errors import ParameterError
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.quantities import quantity_of
 from parcast.prediction.shown import Shown
-from parcast.show.canvas import add_legend, add_legend_inside, entries_of, new_figure
-from parcast.show.colours import (
+from parcast.show.pictures.canvas import add_legend, add_legend_inside, entries_of, new_figure
+from parcast.show.pictures.colours import (
     RECOMMENDED,
     REFERENCE,
     add_bar,
     nice_values,
 )
-from parcast.show.scales import CHARACTER, INCH, LINE, apart, inches
+from parcast.show.pictures.scales import CHARACTER, INCH, LINE, apart, inches
 from parcast.units import percent
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from parcast.cli.options import (
     processors,
     repeated_option,
 )
-from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.outputs import ANSWERS, Outputs
 from parcast.cli.reading import table_options
 from parcast.cli.stdin import require_one_stdin
 from parcast.units import shown
@@ -143,7 +143,7 @@ class ProjectionAsked:
     "Description of a machine of --donors, with the same name.",
 )
 @table_options
-@answer_options(TABLES)
+@answer_options(ANSWERS)
 def command(
     ctx: click.Context,
     /,

@@ -1,7 +1,7 @@
-"""A sheet for a notebook: its tables in their widest form, its facts and warnings.
+"""A sheet as HTML, for a notebook or a report: tables in their widest form, facts and warnings.
 
 It sets neither text nor background colours, so that it suits light and dark notebooks, and
-everything that came from a user is escaped.
+everything that came from a user is escaped. Classes are for the style of a report.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +20,10 @@ WHERE: Final = "to_document()"  # there is what is left out
 
 
 def html_of(sheet: Sheet) -> str:
-    """HTML of a sheet."""
+    """HTML of a sheet for a notebook: the answer, then its most important warnings."""
     pieces = (
         _verdicts(sheet),
-        _pieces(sheet),
+        _pieces(sheet, MOST_ROWS),
         _warnings(sheet),
         _conclusions(sheet),
         _details(sheet),
@@ -31,26 +31,37 @@ def html_of(sheet: Sheet) -> str:
     return "".join(piece for some in pieces for piece in some)
 
 
+def worth_of(sheet: Sheet) -> str:
+    """HTML of what an answer is worth: its verdicts and its warnings."""
+    return "".join([*_verdicts(sheet), *_warnings(sheet)])
+
+
+def answer_of(sheet: Sheet) -> str:
+    """HTML of an answer with all rows, without what `worth_of` gives."""
+    pieces = (_pieces(sheet, None), _conclusions(sheet), _details(sheet))
+    return "".join(piece for some in pieces for piece in some)
+
+
 def _verdicts(sheet: Sheet) -> Iterator[str]:
     """Give what stands before the answer."""
     for text in gathered(sheet).verdicts:
-        yield f"<p><b>{escape(text)}</b></p>"
+        yield f'<p class="verdict"><b>{escape(text)}</b></p>'
 
 
-def _pieces(sheet: Sheet, *, is_whole: bool = True) -> Iterator[str]:
-    """Give a sheet piece by piece, without warnings and details."""
+def _pieces(sheet: Sheet, most: int | None, *, is_whole: bool = True) -> Iterator[str]:
+    """Give a sheet piece by piece, `most` rows of each table, without warnings and details."""
     title = f"<b>{escape(sheet.title)}</b>" if sheet.title else ""
     if sheet.tables and title:
         yield f"<p>{title}</p>"
         title = ""
     for table in sheet.tables:
-        yield from _table(table)
+        yield from _table(table, most)
     yield from _left_out(sheet.left_out)
     facts = _facts(fact for fact in sheet.facts if not fact.is_detail)
     is_told = is_whole or facts
     yield _lines([*([title] if title and is_told else []), *facts])
     for part in sheet.parts:
-        yield from _pieces(part, is_whole=False)
+        yield from _pieces(part, most, is_whole=False)
 
 
 def _details(sheet: Sheet) -> Iterator[str]:
@@ -104,14 +115,14 @@ def _lines(lines: Sequence[str]) -> str:
     return f"<p>{'<br>'.join(lines)}</p>" if lines else ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: Table, most: int | None) -> Iterator[str]:
     """Give a table and what belongs to it."""
     if table.title:
         yield f"<p><b>{escape(table.title)}</b></p>"
     form = table.forms[0] if table.forms else Form(columns=())
     yield _lines([escape(form.caption)] if form.caption else [])
     if form.columns:
-        yield from _form(form)
+        yield from _form(form, most)
     elif table.in_full:
         yield _lines([escape(line) for entry in table.in_full for line in entry.lines])
     yield from _left_out(form.left_out)
@@ -120,31 +131,29 @@ def _table(table: Table) -> Iterator[str]:
     yield _lines([escape(legend)] if legend else [])
 
 
-def _form(form: Form) -> Iterator[str]:
-    """Give the rows of a form, as many as a notebook has room for: numbers to the right."""
+def _form(form: Form, most: int | None) -> Iterator[str]:
+    """Give the rows of a form, `most` of them: numbers to the right."""
     wide = len(form.columns)
     styles = [STYLES[x.align] for x in form.columns]
     titles_of_columns = [x.full_title.strip() for x in form.columns]
     rows = [*zip(*(x.cells for x in form.columns), strict=True)]
-    head = _cells("th", titles_of_columns, styles)
+    head = _cells("th", titles_of_columns, styles, ' scope="col"')
     titles = form.titles or [""] * len(rows)
     body = ""
-    for title, group in groupby(
-        zip(titles, rows[:MOST_ROWS], strict=False), key=lambda pair: pair[0]
-    ):
+    for title, group in groupby(zip(titles, rows[:most], strict=False), key=lambda pair: pair[0]):
         if title:
             body += f'<tr><th colspan="{wide}"{LEFT}>{escape(title)}</th></tr>'
         for _, cells in group:
             body += f"<tr{RIGHT}>{_cells('td', cells, styles)}</tr>"
     yield f"<table><thead><tr{RIGHT}>{head}</tr></thead><tbody>{body}</tbody></table>"
-    if len(rows) > MOST_ROWS:
-        yield f"<p>and {len(rows) - MOST_ROWS} more rows; all of them: {WHERE}</p>"
+    if most is not None and len(rows) > most:
+        yield f"<p>and {len(rows) - most} more rows; all of them: {WHERE}</p>"
 
 
-def _cells(tag: str, texts: Sequence[str], styles: Sequence[str]) -> str:
+def _cells(tag: str, texts: Sequence[str], styles: Sequence[str], scope: str = "") -> str:
     """Write the cells of one row."""
     return "".join(
-        f"<{tag}{style}>{escape(text.strip())}</{tag}>"
+        f"<{tag}{scope}{style}>{escape(text.strip())}</{tag}>"
         for text, style in zip(texts, styles, strict=True)
     )
 

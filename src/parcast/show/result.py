@@ -3,6 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
+from inspect import signature
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 TABLES: Final[tuple[str, ...]] = (".csv", ".json")
+DOCUMENTS: Final[tuple[str, ...]] = (".html", ".md", ".tex")
 PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
 
 
@@ -77,9 +79,18 @@ class Result(metaclass=_Listed):
 
     def to_sheet(self, **options: Any) -> "Sheet":
         """Everything as tables, facts and warnings for a person."""
-        folder = type(self).__module__.rpartition(".")[0]
-        sheet: Sheet = load(self._sheet or f"{folder}.sheet:sheet_of")(self, **options)
+        sheet: Sheet = self._sheet_maker()(self, **options)
         return sheet
+
+    def _whole_sheet(self, **options: Any) -> "Sheet":
+        """Everything with all rows, where its sheet can leave some out."""
+        can_be_long = "show_all" in signature(self._sheet_maker()).parameters
+        return self.to_sheet(**options | ({"show_all": True} if can_be_long else {}))
+
+    def _sheet_maker(self) -> Any:
+        """Function that makes its sheet."""
+        folder = type(self).__module__.rpartition(".")[0]
+        return load(self._sheet or f"{folder}.sheet:sheet_of")
 
     def to_pandas(self) -> Any:
         """Rows as a pandas data frame; what is not known is NaN. pandas must be installed.
@@ -91,14 +102,17 @@ class Result(metaclass=_Listed):
         empty = [name for name in frame.columns if frame[name].isna().all()]
         return frame.astype(dict.fromkeys(empty, float))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file: its rows, its document, or its picture if it has one.
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Write it to a file: its rows, its document, all of it for a reader, or its picture.
 
         Parameters
         ----------
         path : str or path
-            Its ending is the format: ``.csv``, ``.json``, and of a result that can be drawn
-            ``.svg``, ``.png`` or ``.pdf``.
+            Its ending is the format: ``.csv``, ``.json``, ``.html`` (a page with its pictures),
+            ``.md`` and ``.tex`` (tables), and of a result that can be drawn ``.svg``, ``.png`` or
+            ``.pdf``, the last two by matplotlib.
+        **options
+            Of its picture, as for `plot`.
 
         Raises
         ------
@@ -109,13 +123,22 @@ class Result(metaclass=_Listed):
         """
         from parcast.files.document import csv_pieces, ending_of, json_pieces, write_document
 
-        ending = ending_of(path, TABLES + PICTURES if self._picture else TABLES)
+        own = (*TABLES, *DOCUMENTS, *(PICTURES if self._picture else ()))
+        ending = ending_of(path, own)
         if ending == ".csv":
             write_document(fspath(path), csv_pieces(self.rows()))
         elif ending == ".json":
             write_document(fspath(path), json_pieces(self.to_document()))
+        elif ending == ".html":
+            load("parcast.show.page.page:save_result")(self, path, **options)
+        elif ending in DOCUMENTS:
+            from parcast.show.documents import save_sheets
+
+            save_sheets(path, [self._whole_sheet()])
         else:
-            load("parcast.show.canvas:save_figure")(self._drawn(), path)
+            load("parcast.show.pictures.canvas:save_picture")(
+                partial(self._drawn, **options), path
+            )
 
     def plot(self, ax: "Axes | None" = None, **options: Any) -> Any:
         """Draw it with matplotlib: in `ax`, or in a new figure that `plt.show()` shows.
@@ -142,7 +165,7 @@ class Result(metaclass=_Listed):
         MissingPackage
             If matplotlib is not installed.
         """
-        from parcast.show.canvas import plot_in
+        from parcast.show.pictures.canvas import plot_in
 
         return plot_in(ax, partial(self._drawn, **options))
 

@@ -19,7 +19,7 @@ from parcast.cli.options import (
     repeated_option,
     seed_option,
 )
-from parcast.cli.outputs import TABLES, Outputs, with_inputs
+from parcast.cli.outputs import ANSWERS, Outputs, with_inputs
 from parcast.files.bounds import LARGEST_LIST
 from parcast.files.decoding import numbered_lines, opened
 from parcast.files.faults import Faults
@@ -129,7 +129,7 @@ def _times(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[float]:
     default=1,
     metavar="N",
 )
-@answer_options(TABLES)
+@answer_options(ANSWERS)
 @all_option
 def command(
     ctx: click.Context,

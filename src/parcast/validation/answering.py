@@ -75,7 +75,7 @@ def answered(
     write: Callable[[str], None] = validation.save
     if len({part.law for part in validation.parts}) == 1:
         errors = validation.law_errors(platform_here())
-        write = writer(validation, errors, described(validation))
+        write = writer(errors, described(validation))
     options: dict[str, Any] = {} if show_all is None else {"show_all": show_all}
     outputs.give(validation, rows=validation.measurement_rows, write=write, **options)
     return _status(validation)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from parcast.show import canvas
-from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
-from parcast.show.scales import scale_time, span
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import GREY, MACHINE_COLOURS, MARKERS
+from parcast.show.pictures.scales import scale_time, span
 from parcast.units import percent
 from parcast.validation.comparison import Comparison
 from parcast.validation.result import Validated, Validation

@@ -15,7 +15,13 @@ from parcast.pipeline.explaining.picture import figure_of
 from parcast.pipeline.explaining.timeline import timeline_of
 from parcast.pipeline.explaining.timeline_picture import figure_of as figure_of_run
 from parcast.pipeline.traces.trace import read_trace
-from parcast.show.colours import COMMUNICATION, COMPUTING, INPUT_OUTPUT, MERGING, RECEIVING
+from parcast.show.pictures.colours import (
+    COMMUNICATION,
+    COMPUTING,
+    INPUT_OUTPUT,
+    MERGING,
+    RECEIVING,
+)
 from tests.pipeline.explaining.traced import traced
 
 

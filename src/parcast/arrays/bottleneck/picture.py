@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.arrays.bottleneck.result import MODES, RequestSimulation
 from parcast.arrays.bottleneck.sheet import title_of
-from parcast.show import canvas, colours
+from parcast.show.pictures import canvas, colours
 from parcast.units import TIME_UNITS
 from parcast.words import common_unit
 

@@ -9,7 +9,7 @@ from parcast.arrays.geometry.choices import MOST_RANKS
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED, own_options, spelled_with
 from parcast.cli.options import answer_options, flag, name_option, option
-from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.outputs import ANSWERS, Outputs, with_inputs
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Examples:
 @option("--servers", Whole(1, MOST_RANKS), "Number of servers, ranks of their own.", default=1)
 @flag("--quick", "Fewer repetitions, wider intervals.")
 @name_option
-@answer_options(formats=("toml", "json", "csv"))
+@answer_options(("toml", *ANSWERS))
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command
     /,
@@ -54,7 +54,7 @@ def command(
     _require_folder(place)
     measured = _measured(place, **options)
     asked = {"folder": place, **options}
-    outputs.give(with_inputs(measured, options=asked), write=measured.save)
+    outputs.give(with_inputs(measured, options=asked))
     return ANSWERED
 
 

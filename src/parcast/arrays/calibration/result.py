@@ -73,14 +73,14 @@ class MeasuredCosts(Result):
         """Give one row for each number."""
         return map(document_of, self.figures)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file: .toml (for `parcast plan io --costs`), .json or .csv."""
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Write it to a file as others, or as .toml for `parcast plan io --costs`."""
         from parcast.files.document import write_document
 
         if Path(path).suffix.lower() == ".toml":
             write_document(str(path), [self.to_toml()])
         else:
-            Result.save(self, path)
+            Result.save(self, path, **options)
 
     def to_toml(self) -> str:
         """The file that `parcast plan io --costs` reads."""

@@ -12,7 +12,7 @@ from parcast.arrays.bottleneck.picture import name_bars
 from parcast.arrays.bottleneck.result import LIMITS, Limit
 from parcast.arrays.planning.result import RequestPlan
 from parcast.arrays.planning.sheet import best_of_each
-from parcast.show.colours import COMMUNICATION, COMPUTING, INPUT_OUTPUT
+from parcast.show.pictures.colours import COMMUNICATION, COMPUTING, INPUT_OUTPUT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

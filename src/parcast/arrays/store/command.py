@@ -8,7 +8,7 @@ import click
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE, NOT_CHECKED
 from parcast.cli.options import all_option, answer_options, flag
-from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.outputs import ANSWERS, Outputs
 from parcast.cli.parts import CommandParts
 from parcast.cli.screen import Progress, tell
 from parcast.errors import FileProblems
@@ -73,7 +73,7 @@ Examples:
     "that killed ranks have left.",
 )
 @all_option
-@answer_options(TABLES)
+@answer_options(ANSWERS)
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command
     /,

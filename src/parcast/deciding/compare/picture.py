@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.compare.ratios import Ratios
-from parcast.show import canvas
-from parcast.show.colours import MACHINE_COLOURS, MARKERS, REFERENCE
-from parcast.show.scales import scale_p, scale_rate, scale_time, span
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import MACHINE_COLOURS, MARKERS, REFERENCE
+from parcast.show.pictures.scales import scale_p, scale_rate, scale_time, span
 from parcast.timings.measure import Measure
 from parcast.timings.series import label_of
 from parcast.units import shown

@@ -6,9 +6,9 @@ import numpy as np
 
 from parcast.deciding.goals.result import ResourcePlan
 from parcast.deciding.picture import draw_machines
-from parcast.show import canvas
-from parcast.show.colours import COMPUTED, RECOMMENDED, REFERENCE
-from parcast.show.scales import round_ticks, scale_time
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import COMPUTED, RECOMMENDED, REFERENCE
+from parcast.show.pictures.scales import round_ticks, scale_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,8 @@ from parcast.deciding.goals.configurations import front_of
 from parcast.deciding.goals.picture import scale_cost
 from parcast.deciding.machines.result import Candidate, Match
 from parcast.deciding.machines.sheet import title_of
-from parcast.show import canvas, colours
-from parcast.show.scales import scale_p, scale_rate, scale_time
+from parcast.show.pictures import canvas, colours
+from parcast.show.pictures.scales import scale_p, scale_rate, scale_time
 from parcast.show.warning import verdicts
 from parcast.units import format_quantity, shown
 

@@ -1,8 +1,5 @@
 """`parcast plan proposal`: tables, figures and hours of a proposal for computing time."""
 
-import os
-from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -22,14 +19,13 @@ from parcast.cli.options import (
     scaling_option,
     select_option,
 )
-from parcast.cli.outputs import PICTURES, TABLES, Outputs, format_of, with_inputs
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_files, table_options
 from parcast.forecasting.asked import axis_values
 
 if TYPE_CHECKING:
-    from parcast.deciding.proposal.result import Proposal
+    pass
 
-DOCUMENTS: Final = ("md", "tex")
 SITES: Final = ("incite", "archer2", "ncar")
 HELP: Final = """Make the tables of a proposal for computing time.
 
@@ -94,7 +90,7 @@ def whole_numbers(text: str, option: str) -> list[int]:
 @table_options
 @scaling_option
 @beyond_option("a count")
-@answer_options((*TABLES, *DOCUMENTS, *PICTURES))
+@answer_options()
 def command(
     ctx: click.Context,  # noqa: ARG001 - of every command
     /,
@@ -115,23 +111,5 @@ def command(
         result = plan_proposal(measured, **given)
     written = {name: plain(value) for name, value in options.items()}
     result = with_inputs(result, **inputs, options=written | table.to_document())
-    outputs.give(result, write=partial(write_proposal, result, figures=outputs.pictures))
+    outputs.give(result)
     return ANSWERED
-
-
-def write_proposal(result: "Proposal", path: str, *, figures: Sequence[str]) -> None:
-    """Write a document, with figures by their places beside it, or a picture."""
-    from parcast.files.document import write_document
-    from parcast.show.documents import latex_of, markdown_of
-
-    ending = format_of(path)
-    if ending not in DOCUMENTS:
-        result.save(path)
-        return
-    beside = os.path.dirname(os.path.abspath(path))
-    places = [os.path.relpath(x, beside).replace(os.sep, "/") for x in figures]
-    sheet = result.to_sheet()
-    if ending == "md":
-        write_document(path, [markdown_of(sheet, places)])
-    else:  # LaTeX reads no SVG
-        write_document(path, [latex_of(sheet, [x for x in places if format_of(x) != "svg"])])

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from parcast.deciding.proposal.result import Proposal, ScalingPoint
-from parcast.show import canvas
-from parcast.show.colours import MACHINE_COLOURS, MARKERS, REFERENCE
-from parcast.show.scales import scale_efficiency, scale_p, scale_time
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import MACHINE_COLOURS, MARKERS, REFERENCE
+from parcast.show.pictures.scales import scale_efficiency, scale_p, scale_time
 from parcast.units import TIME_UNITS
 from parcast.words import common_unit
 

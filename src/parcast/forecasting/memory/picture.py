@@ -7,7 +7,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.forecasting.memory.curves import MemoryAt, MemoryCurve
 from parcast.forecasting.memory.result import MemoryForecast
-from parcast.show.canvas import (
+from parcast.show.pictures.canvas import (
     add_heads,
     add_legend,
     add_legend_inside,
@@ -18,8 +18,8 @@ from parcast.show.canvas import (
     plain_axes,
     sources_of,
 )
-from parcast.show.colours import MACHINE_COLOURS, REFERENCE
-from parcast.show.scales import scale_memory, scale_p
+from parcast.show.pictures.colours import MACHINE_COLOURS, REFERENCE
+from parcast.show.pictures.scales import scale_memory, scale_p
 from parcast.units import format_quantity
 
 if TYPE_CHECKING:

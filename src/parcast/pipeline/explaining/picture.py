@@ -7,7 +7,7 @@ from parcast.pipeline.explaining.result import Activity, PipelineSchedule
 from parcast.pipeline.explaining.sheet import groups_of, items_text, stages_of, title_of
 from parcast.pipeline.explaining.tree import MergeTree, tree_of
 from parcast.pipeline.published.schedule import ItemRange
-from parcast.show import canvas, colours
+from parcast.show.pictures import canvas, colours
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

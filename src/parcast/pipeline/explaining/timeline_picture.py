@@ -8,7 +8,7 @@ from parcast.aliases import Array
 from parcast.pipeline.explaining.timeline import Timeline
 from parcast.pipeline.explaining.timeline_sheet import title_of
 from parcast.pipeline.traces.trace import Events
-from parcast.show import canvas, colours
+from parcast.show.pictures import canvas, colours
 from parcast.units import TIME_UNITS
 from parcast.words import readable_unit
 

@@ -7,8 +7,8 @@ import numpy as np
 from parcast.deciding.picture import scale_costs
 from parcast.pipeline.planning.grid import Stage
 from parcast.pipeline.planning.result import PipelinePlan
-from parcast.show import colours
-from parcast.show.canvas import plain_axes
+from parcast.show.pictures import colours
+from parcast.show.pictures.canvas import plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

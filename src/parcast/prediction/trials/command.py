@@ -88,19 +88,13 @@ def command(
     def write(path: str) -> None:
         from parcast.descriptions.toml_files import moved
 
-        if format_of(path) in ("svg", "png", "pdf"):
-            from parcast.prediction.trials.picture import figure_of
-            from parcast.show.canvas import save_figure
+        if all(x.was_fitted for x in validation.cases):
+            tell(f"{path} was not written: fitted runs do not determine the error.")
+            return
+        new = moved(text, program, path)
+        writer(validation.own_law_errors(), new)(path)
 
-            save_figure(figure_of(validation, picture=picture), path)
-        else:
-            if all(x.was_fitted for x in validation.cases):
-                tell(f"{path} was not written: fitted runs do not determine the error.")
-                return
-            new = moved(text, program, path)
-            writer(validation, validation.own_law_errors(), new)(path)
-
-    outputs.give(validation, write=write, show_all=show_all)
+    outputs.give(validation, write=write, picture={"picture": picture}, show_all=show_all)
     return _status(validation)
 
 

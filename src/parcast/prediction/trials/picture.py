@@ -20,9 +20,9 @@ from parcast.prediction.surface import draw_surface
 from parcast.prediction.trials.result import Configuration, ProgramValidation
 from parcast.prediction.trials.speedups import speedups_of
 from parcast.prediction.trials.validate import validate_program
-from parcast.show import canvas
-from parcast.show.colours import MACHINE_COLOURS, MARKERS, REFERENCE, add_bar
-from parcast.show.scales import scale_speedup, scale_time, span
+from parcast.show.pictures import canvas
+from parcast.show.pictures.colours import MACHINE_COLOURS, MARKERS, REFERENCE, add_bar
+from parcast.show.pictures.scales import scale_speedup, scale_time, span
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import measurements_of
 from parcast.validation.comparison import Comparison

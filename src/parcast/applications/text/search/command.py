@@ -10,7 +10,7 @@ from parcast.applications.text.documents.options import document_options
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import answer_options, option, repeated_option
-from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.outputs import ANSWERS, Outputs
 from parcast.errors import FileProblems, Problem
 from parcast.files.decoding import to_utf8
 from parcast.pipeline.options import Running, run_options
@@ -62,7 +62,7 @@ Examples:
 @option("--snippet", Whole(20), "Characters of the piece of text of a hit.", default=160)
 @document_options
 @run_options
-@answer_options(TABLES)
+@answer_options(ANSWERS)
 def command(
     ctx: click.Context,
     /,

@@ -8,8 +8,8 @@ from parcast.deciding.explain.descriptions.extremes import SATURATED
 from parcast.deciding.explain.descriptions.result import DescriptionsExplained
 from parcast.deciding.explain.descriptions.sheet import INFINITE, TELLING, place_of
 from parcast.descriptions.breakdown import RESOURCES
-from parcast.show import canvas, colours
-from parcast.show.scales import scale_p
+from parcast.show.pictures import canvas, colours
+from parcast.show.pictures.scales import scale_p
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from parcast.deciding.explain.profiles.result import (
     RegionLoss,
 )
 from parcast.deciding.explain.profiles.sheet import ROWS, sum_of_losses
-from parcast.show import canvas, colours
-from parcast.show.scales import scale_p
+from parcast.show.pictures import canvas, colours
+from parcast.show.pictures.scales import scale_p
 from parcast.words import whole
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import numpy as np
 from parcast.deciding.explain.timings.result import SeriesExplained, TimingsExplained
 from parcast.deciding.explain.timings.sheet import PART_WORDS
 from parcast.forecasting.own_runs.parts import PARTS
-from parcast.show import canvas, colours
-from parcast.show.scales import scale_p
+from parcast.show.pictures import canvas, colours
+from parcast.show.pictures.scales import scale_p
 from parcast.words import whole
 
 if TYPE_CHECKING:

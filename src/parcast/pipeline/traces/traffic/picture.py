@@ -14,7 +14,7 @@ from parcast.aliases import Array
 from parcast.pipeline.traces.traffic.result import MEASURED as IN_TRACE
 from parcast.pipeline.traces.traffic.result import QUEUE, TrafficCheck
 from parcast.pipeline.traces.traffic.sheet import FORMULA, title_of
-from parcast.show import canvas, colours
+from parcast.show.pictures import canvas, colours
 from parcast.units import Dimension, format_quantity
 
 if TYPE_CHECKING:

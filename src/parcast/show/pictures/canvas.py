@@ -4,6 +4,7 @@ matplotlib is imported here and nowhere else before it, when the first figure is
 only for `Result.plot`, so that `plt.show()` and notebooks find the figure.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,13 +13,16 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from parcast.errors import ParameterError, ParcastError, one_line
 from parcast.files.document import ending_of, replacing
-from parcast.show.colours import BAR_LABEL, GREY, PALE
+from parcast.show.pictures.axes import NotDrawnError
+from parcast.show.pictures.colours import BAR_LABEL, GREY, PALE
+from parcast.show.pictures.elements import Paint
+from parcast.show.pictures.figure import SvgFigure
 from parcast.units import shown
 from parcast.words import listed
 
@@ -27,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
-    from matplotlib.path import Path as MarkerPath
 
 
 WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
@@ -37,6 +40,7 @@ MOST_FILES: Final = 4  # named below a figure
 MOST_HEADS: Final = 2  # verdicts above a figure
 HEAD_WIDTH: Final = 90  # characters in a line of them
 LONGEST_HEAD: Final = 170
+XML: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 LEGEND: Final[dict[str, Any]] = {
     "fontsize": "small",
     "frameon": False,
@@ -46,7 +50,8 @@ LEGEND: Final[dict[str, Any]] = {
     "handlelength": 2.3,
 }
 
-_is_for_pyplot: ContextVar[bool] = ContextVar("_is_for_pyplot", default=False)
+Backend: TypeAlias = Literal["matplotlib", "pyplot", "svg"]
+_backend: ContextVar[Backend] = ContextVar("_backend", default="matplotlib")
 
 
 class MissingPackage(ParcastError, ModuleNotFoundError):  # noqa: N818 - says what is missing
@@ -59,6 +64,9 @@ def house_style() -> Iterator[None]:
 
     Text stays text, and the names of parts do not change from one run to the next.
     """
+    if _backend.get() == "svg":
+        yield
+        return
     try:
         from matplotlib import style
     except ModuleNotFoundError as error:
@@ -71,14 +79,41 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(height: float) -> "Figure":
-    """Make a figure `height` inches high that pyplot does not keep, but for `plot_in`."""
+    """Make a figure `height` inches high, of matplotlib or one that is written as SVG."""
+    if _backend.get() == "svg":
+        figure: Any = SvgFigure(WIDTH, height)
+        return figure  # type: ignore[no-any-return]  # it has all that pictures use
     from matplotlib.figure import Figure
 
-    if _is_for_pyplot.get():
+    if _backend.get() == "pyplot":
         from matplotlib import pyplot as plt
 
         return plt.figure(figsize=(WIDTH, height), layout="constrained")
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+@contextmanager
+def drawing_by(backend: Backend) -> Iterator[None]:
+    """Make figures of a kind."""
+    token = _backend.set(backend)
+    try:
+        yield
+    finally:
+        _backend.reset(token)
+
+
+def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: str) -> str:
+    """Draw a picture as SVG; `about` goes to `SvgFigure.to_svg`.
+
+    What that cannot draw, such as a surface in space, is drawn by matplotlib.
+    """
+    try:
+        with drawing_by("svg"):
+            figure: Any = draw()
+        return str(figure.to_svg(paint, **about))
+    except NotDrawnError:
+        drawn = _rendered(draw(), ".svg").decode()
+        return drawn if paint is None else _inlined(drawn, paint.prefix)
 
 
 def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:
@@ -90,11 +125,8 @@ def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:
         _require_axes(ax)
         draw(ax=ax)
         return ax
-    token = _is_for_pyplot.set(True)
-    try:
+    with drawing_by("pyplot"):
         figure = draw(ax=None)
-    finally:
-        _is_for_pyplot.reset(token)
     axes = [each for each in figure.axes if each.get_label() != BAR_LABEL]
     if len(axes) == 1:
         return axes[0]
@@ -151,6 +183,10 @@ def add_legend(
     Each group has rows of its own. To be called last but for what is placed by the layout: the
     axes get the rest of the figure.
     """
+    own: Any = figure
+    if isinstance(own, SvgFigure):
+        own.explain(groups, notes)
+        return
     width, height = figure.get_size_inches()
     bottom = EDGE
     with any_letters():
@@ -225,36 +261,39 @@ def sources_of(inputs: Mapping[str, Any] | None) -> list[str]:
     >>> sources_of({"file": "runs/times.csv", "donors": [{"file": "other.csv"}]})
     ['Source: times.csv, other.csv']
     """
-    paths = list(dict.fromkeys(_files(inputs or {})))
+    paths = list(dict.fromkeys(files_in(inputs)))
     names = [shown("standard input" if path == "-" else Path(path).name) for path in paths]
     return [f"Source: {listed(names, MOST_FILES)}"] if names else []
 
 
-def _files(inputs: Any) -> Iterator[str]:
+def files_in(inputs: Any) -> Iterator[str]:
     """Give the files that are named anywhere in what a result notes of its inputs."""
     if isinstance(inputs, Mapping):
         if isinstance(inputs.get("file"), str):
             yield inputs["file"]
         for value in inputs.values():
-            yield from _files(value)
+            yield from files_in(value)
     elif isinstance(inputs, list | tuple):
         for value in inputs:
-            yield from _files(value)
+            yield from files_in(value)
+
+
+def save_picture(draw: "Callable[[], Figure]", path: str | PathLike[str]) -> None:
+    """Draw a picture into a file, an SVG file without matplotlib: always the same bytes."""
+    if ending_of(path, ABOUT) != ".svg":
+        save_figure(draw(), path)
+        return
+    drawn = svg_of(draw, style="background: white")
+    with replacing(path) as draft:
+        draft.write_text(drawn if drawn.startswith("<?xml") else f"{XML}{drawn}\n", "utf-8")
 
 
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
-    """Write a figure to a file: the same figure gives the same bytes.
+    """Write a figure of matplotlib to a file: the same figure gives the same bytes.
 
     The ending of the path is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
     """
-    title = _printed(figure.get_suptitle())
-    formats: dict[str, dict[str, str | None]] = {
-        ".svg": {"Title": title, "Creator": "parcast", "Date": None},
-        ".png": {"Title": title, "Software": "parcast"},
-        ".pdf": {"Title": title, "Creator": "parcast", "Producer": None, "CreationDate": None},
-    }
-    ending = ending_of(path, formats)
-    drawn = _rendered(figure, ending[1:], formats[ending])
+    drawn = _rendered(figure, ending_of(path, ABOUT))
     with replacing(path) as draft:
         draft.write_bytes(drawn)
 
@@ -281,22 +320,32 @@ def _print_names(figure: "Figure") -> None:
         text.set_text(_printed(text.get_text()))
 
 
-def _rendered(figure: "Figure", form: str, about: dict[str, str | None]) -> bytes:
-    """Draw into memory, without dates and versions."""
+ABOUT: Final[dict[str, dict[str, str | None]]] = {  # without dates and versions
+    ".svg": {"Creator": "parcast", "Date": None},
+    ".png": {"Software": "parcast"},
+    ".pdf": {"Creator": "parcast", "Producer": None, "CreationDate": None},
+}
+
+
+def _rendered(figure: "Figure", ending: str) -> bytes:
+    """Draw into memory by matplotlib."""
     drawn = BytesIO()
+    about = {"Title": _printed(figure.get_suptitle()), **ABOUT[ending]}
     with house_style(), any_letters():
         _print_names(figure)
-        figure.savefig(drawn, format=form, dpi=DOTS_AN_INCH, metadata=about)
+        figure.savefig(drawn, format=ending[1:], dpi=DOTS_AN_INCH, metadata=about)
     return drawn.getvalue()
 
 
-def arrow(*, is_up: bool) -> "MarkerPath":
-    """Marker that stands on a point and leads up from it, or down."""
-    from matplotlib.path import Path as MarkerPath
+def _inlined(svg: str, prefix: str) -> str:
+    """Take an SVG file of matplotlib into a page, its ids apart from those of other pictures."""
+    body = svg[svg.index("<svg ") :]
+    body = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', body)
+    return body.replace("url(#", f"url(#{prefix}-")
 
-    strokes = ([(-0.2, 0), (0.2, 0)], [(0, 0), (0, 1)], [(-0.2, 0.75), (0, 1), (0.2, 0.75)])
-    points = np.array([point for stroke in strokes for point in stroke], dtype=np.float64)
-    codes = [
-        MarkerPath.MOVETO if i == 0 else MarkerPath.LINETO for x in strokes for i in range(len(x))
-    ]
-    return MarkerPath(points if is_up else -points, codes)
+
+def arrow(*, is_up: bool) -> list[tuple[float, float]]:
+    """Give the points of a marker that stands on a point and leads up from it, or down."""
+    way = 1.0 if is_up else -1.0
+    head = [(-0.2, 0.75 * way), (0.0, way), (0.2, 0.75 * way)]
+    return [(-0.2, 0.0), (0.2, 0.0), (0.0, 0.0), (0.0, way), *head]

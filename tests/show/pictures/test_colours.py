@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import parcast
-from parcast.show import colours
+from parcast.show.pictures import colours
 
 ROOT = Path(parcast.__file__).parent
 ROLES = ("MEASURED", "COMPUTED", "RECOMMENDED", "ELSEWHERE", "REFERENCE", "NOT_ALLOWED")
@@ -14,11 +14,11 @@ SPENT = ("COMPUTING", "MERGING", "COMMUNICATION", "RECEIVING", "INPUT_OUTPUT", "
 PALETTE = {"BLUE", "VERMILLION", "GREEN", "PURPLE", "ORANGE", "SKY", "OLIVE", "BLACK", "GREY"}
 # Pictures of several methods or kinds of requests, each with a marker of its own, as series are.
 SERIES = {"validation/picture.py"}
-PLAIN = {"show/canvas.py"}  # text and grid
+PLAIN = {"show/pictures/canvas.py", "show/pictures/elements.py"}  # text and grid
 PICTURES = sorted(
     path
     for path in ROOT.rglob("*.py")
-    if "parcast.show.colours import" in path.read_text(encoding="utf-8")
+    if "parcast.show.pictures.colours import" in path.read_text(encoding="utf-8")
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from parcast.aliases import Array
-from parcast.show.scales import round_ticks
+from parcast.show.pictures.scales import round_ticks
 from parcast.units import TIME_UNITS
 
 if TYPE_CHECKING:

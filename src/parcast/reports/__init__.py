@@ -1,0 +1,1 @@
+"""Several answers about a program together, as a page that can be handed on."""

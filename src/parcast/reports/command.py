@@ -1,0 +1,169 @@
+"""`parcast report`: everything that some files tell of a program, as one page."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.aliases import Array
+from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.failures import ANSWERED
+from parcast.cli.kinds import kind_of
+from parcast.cli.options import (
+    CountList,
+    option,
+    output_option,
+    processors,
+    select_option,
+)
+from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, with_inputs
+from parcast.cli.reading import read_description, read_file
+from parcast.cli.screen import tell
+
+if TYPE_CHECKING:
+    from parcast.show.page.page import Answer
+    from parcast.show.result import Result
+
+COUNTS: Final = tuple(2**k for k in range(7))  # of processors of a program, where none are given
+HELP: Final = """Write one page about a program from everything that is known of it.
+
+FILE may be a table of timings (its forecast, and what its time consists of), PROGRAM and MACHINE
+(the prediction, and what would help), profiles (efficiencies), and results that were saved with
+-o x.json. Two tables or saved forecasts are compared as well, the first as the base. The page
+needs no network: it can be sent, printed and put on a server.
+
+\b
+Exit status: 0  written
+             2  wrong use
+             3  bad input file
+             4  no answer is possible from a file
+
+\b
+Examples:
+  parcast report times.csv -o report.html
+  parcast report program.toml machine.toml times.csv -p 1,8,64 -o report.html
+  parcast report before.csv after.csv --title "Release 2" -o report.html
+"""
+
+
+@cli_command(name="report", help=HELP, short_help="Write one page about a program.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
+@processors("Processor counts. By default the next two doublings of TIMINGS, 1..64x2 of PROGRAM.")
+@option("--title", click.STRING, "Title of the page.", metavar="TEXT", default="")
+@select_option
+@output_option("Write the page to PATH, which ends in .html, .md or .tex.")
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    files: tuple[str, ...],
+    p: CountList | None,
+    title: str,
+    select: list[tuple[str, str]],
+    outputs: tuple[str, ...],
+) -> int:
+    """Write the page and return the exit status."""
+    if not outputs or "-" in outputs:
+        raise click.UsageError("-o must name a file. Write for example -o report.html.", ctx)
+    if "-" in files:
+        raise click.UsageError("FILE must be a file, got -. Save standard input first.", ctx)
+    places = Outputs(outputs, formats=DOCUMENTS)
+    places.check(files)
+    from parcast.show.documents import save_sheets
+    from parcast.show.page.page import answer_for, save_page
+
+    results = [*_results(ctx, files, p, select)]
+    answers: list[Answer] = [answer_for(x, i) for i, x in enumerate(results, start=1)]
+    for path in outputs:
+        if path.lower().endswith(".html"):
+            save_page(path, answers, title=title, command=command_line())
+        else:
+            save_sheets(path, [sheet for answer in answers for sheet in answer.sheets])
+    many = "one answer" if len(answers) == 1 else f"{len(answers)} answers"
+    tell(f"{', '.join(outputs)}: {many}: {'; '.join(x.title for x in answers)}")
+    return ANSWERED
+
+
+def _results(
+    ctx: click.Context,
+    files: Sequence[str],
+    p: CountList | None,
+    select: Sequence[tuple[str, str]],
+) -> "Iterator[Result]":
+    """Give the answers about all files, what is asked of several of them first."""
+    from parcast.deciding.compare.sides import is_saved
+    from parcast.deciding.explain.profiles.reading import kind_of_profile
+    from parcast.saved.load import load
+
+    saved = {file: load(file) for file in files if is_saved(file)}
+    profiles = [x for x in files if x not in saved and kind_of_profile(x)]
+    others = [x for x in files if x not in saved and x not in profiles]
+    kinds = {x: kind_of(x) or "timings" for x in others}
+    tables = {x: read_file(x, select) for x in others if kinds[x] == "timings"}
+    sides = [saved[x] if x in saved else tables[x][0] for x in files if x in saved or x in tables]
+    if len(sides) == 2 and len(files) == 2:
+        yield from _compared(sides, files, p)
+    yield from saved.values()
+    for runs, source in tables.values():
+        yield from _of_table(runs, source, p)
+    programs, machines = ([x for x in others if kinds[x] == y] for y in ("program", "machine"))
+    if bool(programs) != bool(machines):
+        wanted = "MACHINE" if programs else "PROGRAM"
+        alone = (programs or machines)[0]
+        raise click.UsageError(f"{alone} needs a {wanted}. Name its file too.", ctx)
+    for program in programs:
+        for machine in machines:
+            yield from _of_descriptions(program, machine, p)
+    if profiles:
+        from parcast.deciding.explain.profiles.explain import explain_profiles
+
+        explained = explain_profiles(profiles, p=p.values if p else None)
+        yield with_inputs(explained, profiles=[{"file": x} for x in profiles])
+
+
+def _compared(
+    sides: Sequence[Any], files: Sequence[str], p: CountList | None
+) -> "Iterator[Result]":
+    """Compare two versions, where they can be compared."""
+    from parcast.deciding.compare.compare import compare
+    from parcast.errors import ParcastError
+
+    try:
+        result = compare(*sides, p=p.values if p else None)
+    except ParcastError as refusal:
+        tell(f"no comparison of {files[0]} and {files[1]}: {refusal}")
+        return
+    base, new = ({"file": x} for x in files)
+    yield with_inputs(result, base=base, new=new)
+
+
+def _of_table(runs: Any, source: dict[str, Any], p: CountList | None) -> "Iterator[Result]":
+    """Forecast a table, and explain its times where there are enough of them."""
+    from parcast.deciding.explain.timings.explain import explain_timings
+    from parcast.errors import ParcastError
+    from parcast.forecasting.forecast import forecast
+
+    counts: Sequence[int] | Array | None = p.values if p else None
+    yield with_inputs(forecast(runs, counts), **source)
+    try:
+        explained = explain_timings(runs, p=counts)
+    except ParcastError as refusal:
+        tell(f"no explanation of {source.get('file')}: {refusal}")
+        return
+    yield with_inputs(explained, runs=source)
+
+
+def _of_descriptions(
+    program_file: str, machine_file: str, p: CountList | None
+) -> "Iterator[Result]":
+    """Predict a program on a machine, and explain the largest count."""
+    from parcast.deciding.explain.descriptions.explain import explain_descriptions
+    from parcast.descriptions.toml_files import read_machine, read_program
+    from parcast.prediction.predict import predict
+
+    program, from_program = read_description(program_file, read_program, argument="PROGRAM")
+    machine, from_machine = read_description(machine_file, read_machine, argument="MACHINE")
+    counts = p.values if p else [*COUNTS]
+    sources = {"program": from_program, "machine": from_machine}
+    yield with_inputs(predict(program, machine, p=counts), **sources)
+    yield with_inputs(explain_descriptions(program, machine, p=counts), **sources)

@@ -1,0 +1,1 @@
+"""Answers as one page for a browser: a file that needs no network and no other file."""

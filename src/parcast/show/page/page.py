@@ -1,0 +1,210 @@
+"""The page of one or several answers: what each is worth first, then pictures, tables and origin.
+
+The page is one file. It asks for nothing from a network, which its policy forbids too, and runs
+without JavaScript, which adds search, downloads and values of points by keyboard.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from parcast.errors import ParameterError, one_line
+from parcast.show.html import answer_of, worth_of
+from parcast.show.pictures.canvas import files_in, svg_of
+from parcast.show.pictures.elements import PAGE, Paint
+from parcast.show.sheet import Sheet
+from parcast.show.warning import gathered
+from parcast.version import __version__
+
+if TYPE_CHECKING:
+    from parcast.show.result import Result
+
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+LONGEST: Final = 300  # characters of what a picture says in words
+ABOUT: Final = {"law": "Method", "sources": "Sources"}  # of a document, and what it is called
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """One answer of a page."""
+
+    sheets: Sequence[Sheet]  # the first names it
+    pictures: Sequence[str] = ()  # as SVG
+    origin: Mapping[str, Any] = field(default_factory=dict)  # its document, or a part of that
+
+    @property
+    def title(self) -> str:
+        """What it is called: by its sheet, or by its kind and the file it is made from."""
+        own = next((x.title for x in self.sheets if x.title), "")
+        kind = str(self.origin.get("schema", "/answer/")).split("/")[1].replace("-", " ")
+        of = [Path(x).name for x in files_in(self.origin.get("inputs"))]
+        return own or f"{kind.capitalize()}{f' of {of[0]}' if of else ''}"
+
+
+def answer_for(
+    result: "Result",
+    number: int = 1,
+    *,
+    sheets: Sequence[Sheet] | None = None,
+    drawn: "Result | None" = None,
+    **options: Any,
+) -> Answer:
+    """Take a result for an answer of a page, the `number`-th of it.
+
+    `sheets` take the place of its own, `drawn` is the result whose picture is shown, and `options`
+    are those of the picture.
+    """
+    sheets = [result._whole_sheet()] if sheets is None else sheets
+    drawn = drawn or result
+    pictures = []
+    if drawn._picture:
+        paint = Paint(prefix=f"picture-{number}", themed=PAGE)
+        try:
+            picture = svg_of(lambda: drawn._drawn(**options), paint, description=in_words(sheets))
+            pictures.append(picture)
+        except ParameterError:  # it has too few values for one
+            pass
+    return Answer(sheets=sheets, pictures=pictures, origin=result.to_document())
+
+
+def in_words(sheets: Iterable[Sheet]) -> str:
+    """Say what a picture shows in words: verdicts, then the rows of the first table."""
+    said: list[str] = []
+    for sheet in sheets:
+        said += gathered(sheet).verdicts
+        for table in sheet.tables[:1]:
+            columns = table.forms[0].columns if table.forms else ()
+            for row in zip(*(x.cells for x in columns), strict=True):
+                cells = (
+                    f"{x.full_title} {cell.strip()}"
+                    for x, cell in zip(columns, row, strict=True)
+                    if cell.strip()
+                )
+                said.append(f"{', '.join(cells)}.")
+    text = " ".join(said)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rpartition('. ')[0]}. ..."
+
+
+def page_of(answers: Sequence[Answer], *, title: str = "", command: str = "") -> Iterator[str]:
+    """Give the page of some answers, piece by piece.
+
+    `title` is by default that of the only answer; `command` is the line that made the page.
+    """
+    title = one_line(title or (answers[0].title if len(answers) == 1 else "Report"))
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)} - parcast</title>\n<style>\n{_part('page.css')}</style>\n"
+        f"</head>\n<body>\n<header>\n<h1>{escape(title)}</h1>\n{_contents(answers)}</header>\n"
+        "<main>\n"
+    )
+    for i, answer in enumerate(answers, start=1):
+        yield from _section(answer, i, is_alone=len(answers) == 1)
+    yield f"</main>\n<footer>\n{_made_by(command)}</footer>\n"
+    yield f"<script>\n{_part('page.js')}</script>\n</body>\n</html>\n"
+
+
+@cache
+def _part(name: str) -> str:
+    """Text of a file beside this one."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _contents(answers: Sequence[Answer]) -> str:
+    """List the answers of a page of several."""
+    if len(answers) == 1:
+        return ""
+    items = "".join(
+        f'<li><a href="#answer-{i}">{escape(one_line(x.title))}</a></li>'
+        for i, x in enumerate(answers, start=1)
+    )
+    return f'<nav aria-label="Answers"><ul>{items}</ul></nav>\n'
+
+
+def _section(answer: Answer, number: int, *, is_alone: bool) -> Iterator[str]:
+    """Give one answer: what it is worth, its pictures, its tables, and where it comes from."""
+    name = escape(one_line(answer.title))
+    yield f'<section class="answer" id="answer-{number}" aria-label="{name}">\n'
+    if not is_alone:
+        yield f"<h2>{name}</h2>\n"
+    yield f'<div class="worth">{"".join(map(worth_of, answer.sheets))}</div>\n'
+    for picture in answer.pictures:
+        box = '<div class="scroll" tabindex="0" role="group" aria-label="Picture">'
+        yield f"<figure>\n{box}\n{picture}\n</div>\n<figcaption></figcaption>\n</figure>\n"
+    for sheet in answer.sheets:
+        is_named = one_line(sheet.title) == one_line(answer.title)
+        yield _scrolling(answer_of(replace(sheet, title="") if is_named else sheet))
+    yield from _origin(answer.origin)
+    yield "</section>\n"
+
+
+def _scrolling(html: str) -> str:
+    """Let wide tables be moved within the page, also by keyboard."""
+    before = '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
+    return html.replace("<table>", f"{before}<table>").replace("</table>", "</table></div>") + "\n"
+
+
+def _origin(document: Mapping[str, Any]) -> Iterator[str]:
+    """Give where an answer comes from: method, sources, files with their hashes, options."""
+    facts: list[tuple[str, str]] = []
+    for key, name in ABOUT.items():
+        said = document.get(key)
+        texts = [said] if isinstance(said, str) else said or []
+        facts += [(name, escape(one_line(str(text)))) for text in texts]
+    inputs = document.get("inputs")
+    facts += _inputs(inputs if isinstance(inputs, Mapping) else {})
+    if facts:
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{text}</dd>" for name, text in facts)
+        yield f"<details><summary>Where this comes from</summary><dl>{rows}</dl></details>\n"
+
+
+def _inputs(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the files and options that an answer was made from."""
+    for name, value in inputs.items():
+        if name == "file" and value is not None:
+            mark = inputs.get("sha256")
+            mark = f" <code>sha256 {escape(one_line(str(mark)))}</code>" if mark else ""
+            yield "File", f"{escape(one_line(str(value)))}{mark}"
+        elif name == "options" and isinstance(value, Mapping):
+            given = [f"{x} = {y}" for x, y in value.items() if y not in (None, [], {}, False)]
+            if given:
+                yield "Options", escape(one_line(", ".join(given)))
+        elif isinstance(value, Mapping):
+            yield from _inputs(value)
+        elif isinstance(value, list | tuple):
+            for each in value:
+                yield from _inputs(each if isinstance(each, Mapping) else {})
+        elif name in ("measurements", "parcast", "format") and value is not None:
+            yield (
+                {"parcast": "Version of parcast"}.get(name, name.capitalize()),
+                escape(str(value)),
+            )
+
+
+def _made_by(command: str) -> str:
+    """Say what made the page, and when: `SOURCE_DATE_EPOCH` is another time than now."""
+    now = os.environ.get("SOURCE_DATE_EPOCH", "")
+    seconds = int(now) if now.isdigit() else time.time()
+    date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    line = f"<br><code>{escape(one_line(command))}</code>" if command else ""
+    return f"<p>Made by parcast {escape(__version__)}, {date}.{line}</p>\n"
+
+
+def save_page(
+    path: str | os.PathLike[str], answers: Sequence[Answer], *, title: str = "", command: str = ""
+) -> None:
+    """Write the page of some answers to a file."""
+    from parcast.files.document import write_document
+
+    write_document(path, page_of(answers, title=title, command=command))
+
+
+def save_result(result: "Result", path: str | os.PathLike[str], **options: Any) -> None:
+    """Write the page of one result; `options` are those of its picture."""
+    save_page(path, [answer_for(result, **options)])

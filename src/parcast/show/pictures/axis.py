@@ -1,0 +1,118 @@
+"""One axis of a picture: from values to places, and round ticks where none are given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, isfinite, log10
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.show.pictures.scales import round_ticks
+
+Kind: TypeAlias = Literal["linear", "log"]
+STEPS: Final = (1.0, 2.0, 5.0)  # from tick to tick, within a power of ten
+UPRIGHT, ACROSS = 24.0, 45.0  # room that a tick asks for [pt]
+MARGIN: Final = 0.05  # beside what is drawn, as a share of the axis, as matplotlib has it
+
+
+@dataclass(slots=True)
+class Scale:
+    """Values along one axis, at places from `start` to `end` [pt]."""
+
+    kind: Kind = "linear"
+    low: float | None = None  # as set; None: that of what is drawn
+    high: float | None = None
+    ticks: Sequence[float] | None = None
+    labels: Sequence[str] | None = None
+    title: str = ""
+    grid: str | None = None  # its colour; None: no grid
+    length: float = 3.5  # of ticks [pt]
+    is_labelled: bool = True
+    is_upright: bool = False
+    limits: tuple[float, float] = (0.0, 1.0)  # once it is fitted
+    start: float = 0.0
+    end: float = 1.0
+    sticky: set[float] = field(default_factory=set)  # ends beside which no room is left
+
+    def fit(self, values: Array) -> None:
+        """Choose the limits that were not set, by what is drawn."""
+        known = values[np.isfinite(values)]
+        if self.kind == "log":
+            known = known[known > 0]
+        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+        a, b = self._to(low), self._to(high)
+        room = MARGIN * (b - a) or 0.5
+        low = low if low in self.sticky else self._from(a - room)
+        high = high if high in self.sticky else self._from(b + room)
+        self.limits = (
+            low if self.low is None else self.low,
+            high if self.high is None else self.high,
+        )
+
+    def at(self, values: Any) -> Array:
+        """Places of values [pt]; NaN of those that have none."""
+        given = np.asarray(values, dtype=np.float64)
+        if self.kind == "log":
+            given = np.log10(np.where(given > 0, given, np.nan))
+        low, high = (self._to(x) for x in self.limits)
+        share = (given - low) / ((high - low) or 1.0)
+        return np.asarray(self.start + share * (self.end - self.start))
+
+    def is_inside(self, value: float) -> bool:
+        """Whether a value lies within the limits."""
+        low, high = sorted(self.limits)
+        room = 1e-9 * (high - low)
+        return isfinite(value) and low - room <= value <= high + room
+
+    def marks(self) -> list[tuple[float, str]]:
+        """Give the ticks within the limits, and what is written beside each."""
+        ticks = self.chosen()
+        labels = self.labels if self.labels is not None else [f"{x:.6g}" for x in ticks]
+        return [(x, y) for x, y in zip(ticks, labels, strict=True) if self.is_inside(x)]
+
+    def chosen(self) -> list[float]:
+        """Give the ticks that were set, or round ones."""
+        if self.ticks is not None:
+            return [float(x) for x in self.ticks]
+        low, high = sorted(self.limits)
+        most = max(int(abs(self.end - self.start) / (UPRIGHT if self.is_upright else ACROSS)), 3)
+        if self.kind == "log":
+            decades = [10.0**k for k in range(floor(log10(low)), ceil(log10(high)) + 1)]
+            return round_ticks(low, high, most) or decades
+        return even_ticks(low, high, most)
+
+    def shown(self, value: float) -> str:
+        """Write a value as the labels of the ticks do, by the factor of these."""
+        for tick, label in self.marks():
+            if tick == 0:
+                continue
+            try:
+                factor = float(label.replace(",", "")) / tick
+            except ValueError:
+                break
+            if factor:
+                return f"{value * factor:.4g}"
+        near = [label for tick, label in self.marks() if tick == value]
+        return near[0].replace("\n", " ") if near else f"{value:.4g}"
+
+    def _to(self, value: float) -> float:
+        return log10(value) if self.kind == "log" and value > 0 else value
+
+    def _from(self, value: float) -> float:
+        return float(10.0**value) if self.kind == "log" else value
+
+
+def even_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from `low` to `high` in even steps, `most` of these at most.
+
+    >>> even_ticks(0.0, 1.0, 5)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / most
+    decade = 10.0 ** floor(log10(rough))
+    step = next((x * decade for x in STEPS if x * decade >= rough * (1 - 1e-9)), 10 * decade)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]

@@ -1,0 +1,106 @@
+"""`parcast report` and `parcast.report`: one page of several answers."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import parcast as package
+from parcast.errors import ParameterError
+from tests.conftest import ROOT, TIMES
+
+BTIO = ROOT / "examples" / "btio"
+PROGRAM, MACHINE = BTIO / "program.toml", BTIO / "sp2.toml"
+
+
+def titles(text):
+    return re.findall(r"<h2>(.*?)</h2>", text)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "times.csv"
+    path.write_text(TIMES)
+    return path
+
+
+@pytest.fixture
+def there(table, monkeypatch):
+    monkeypatch.chdir(table.parent)
+
+
+def test_a_table_and_descriptions_become_one_page(parcast, table, tmp_path):
+    page = tmp_path / "report.html"
+    said = parcast("report", table, PROGRAM, MACHINE, "-p", "16,64", "-o", page)
+    assert said.status == 0, said.err
+    assert said.err.startswith(f"parcast: {page}: 4 answers: Forecast of times.csv; ")
+    text = page.read_text(encoding="utf-8")
+    assert len(titles(text)) == 4
+    assert text.count("<figure>") == 4
+    assert "IBM SP-2" in text
+
+
+def test_two_versions_are_compared_first(parcast, table, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text(TIMES.replace("8,16", "8,30"))
+    page = tmp_path / "report.html"
+    said = parcast("report", table, new, "-o", page, "--title", "Release 2")
+    assert said.status == 0, said.err
+    text = page.read_text(encoding="utf-8")
+    assert "<title>Release 2 - parcast</title>" in text
+    assert "p = 8" in titles(text)[0]
+    assert titles(text)[1:3:1][0] == "Forecast of times.csv"
+
+
+def test_saved_results_are_part_of_a_page(parcast, table, tmp_path):
+    parcast("forecast", table, "-p", "16", "-o", tmp_path / "a.json")
+    parcast("explain", table, "-o", tmp_path / "b.json")
+    page = tmp_path / "report.html"
+    said = parcast("report", tmp_path / "a.json", tmp_path / "b.json", "-o", page)
+    assert said.status == 0, said.err
+    assert "Saved result, parcast/explain-timings/1" in page.read_text(encoding="utf-8")
+
+
+def test_one_table_as_markdown(parcast, table, tmp_path):
+    said = parcast("report", table, "-o", tmp_path / "report.md")
+    assert said.status == 0, said.err
+    assert "| p | time \\[s\\] |" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("there")
+@pytest.mark.parametrize(
+    ("file", "options", "status", "says"),
+    [
+        ("t", [], 2, "-o must name a file. Write for example -o report.html."),
+        ("t", ["-o", "r.png"], 2, "-o must be a path that ends in .html, .md, .tex"),
+        ("p", ["-o", "r.html"], 2, "needs a MACHINE. Name its file too."),
+        ("m", ["-o", "r.html"], 2, "needs a PROGRAM. Name its file too."),
+        ("-", ["-o", "r.html"], 2, "FILE must be a file, got -."),
+        ("no.csv", ["-o", "r.html"], 3, "no.csv"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(parcast, file, options, status, says):
+    known = {"t": "times.csv", "p": PROGRAM, "m": MACHINE}
+    said = parcast("report", known.get(file, file), *options)
+    assert (said.status, says in said.err) == (status, True), said.err
+    assert not [*Path().glob("r.*")]
+
+
+def test_a_table_that_is_too_short_is_refused_and_an_old_page_stays(parcast, table, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("old")
+    table.write_text("p,time_s\n")
+    said = parcast("report", table, "-o", page)
+    assert said.status == 3
+    assert page.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [([], "must be 1 to 100 results, got 0"), ([{"p": 1}], "must be results of parcast, got a d")],
+)
+def test_what_is_no_result_is_refused(results, says, tmp_path):
+    with pytest.raises(ParameterError, match=says):
+        package.report(results, tmp_path / "a.html")
+    with pytest.raises(ParameterError, match=r"must end in \.html"):
+        package.report(package.forecast({"p": [1, 2], "time": [2, 1]}, 4), tmp_path / "a.txt")

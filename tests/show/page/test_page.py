@@ -1,0 +1,141 @@
+"""`parcast.show.page.page`: one or several answers as a page for a browser."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parcast
+from parcast.show.page.page import Answer, answer_for, in_words, page_of, save_page
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table
+from parcast.show.warning import Rank, RankedWarning
+from tests.browser import needs_browser, opened
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m'
+
+
+def forecast_of_paths(many):
+    rng = np.random.default_rng(1)
+    p = np.array([1.0, 2, 4, 8, 16])
+    columns = {"callpath": [], "p": [], "time": []}
+    for i in range(many):
+        columns["callpath"] += [f"main->solve->kernel_{i}"] * len(p)
+        columns["p"] += p.tolist()
+        columns["time"] += (rng.uniform(1, 9) * (1 / p + rng.uniform(0, 0.2))).tolist()
+    return parcast.forecast(parcast.Measurements(**columns), [32])
+
+
+def text_of(answers, **about):
+    return "".join(page_of(answers, **about))
+
+
+@pytest.fixture(scope="module")
+def of_paths():
+    return forecast_of_paths(300)
+
+
+def test_verdicts_and_warnings_come_before_pictures_and_tables():
+    verdict = RankedWarning("This does not scale.", rank=Rank.VERDICT)
+    table = Table(forms=(Form(columns=[Column(title="p", cells=["64"])]),))
+    sheet = Sheet(title="T", tables=(table,), warnings=("It is far off.", verdict))
+    text = text_of([Answer(sheets=[sheet], pictures=["<svg></svg>"])])
+    order = [text.index(x) for x in ("This does not", "It is far", "<svg>", "<td>64", "</main>")]
+    assert order == sorted(order)
+
+
+def test_hostile_names_stay_text_in_every_field():
+    column = Column(title=HOSTILE, unit=HOSTILE, cells=[HOSTILE])
+    form = Form(columns=[column], titles=[HOSTILE], caption=HOSTILE, left_out=HOSTILE)
+    table = Table(title=HOSTILE, forms=(form,), notes=(Fact(HOSTILE, HOSTILE),), legend=HOSTILE)
+    said = {"facts": (Fact(HOSTILE, HOSTILE),), "warnings": (HOSTILE,)}
+    part = Sheet(title=HOSTILE, name=HOSTILE, **said)
+    sheet = Sheet(title=HOSTILE, tables=(table,), parts=(part,), left_out=HOSTILE, **said)
+    origin = {
+        "law": HOSTILE,
+        "sources": [HOSTILE],
+        "schema": HOSTILE,
+        "inputs": {"file": HOSTILE, "sha256": HOSTILE, "options": {HOSTILE: HOSTILE}},
+    }
+    answer = Answer(sheets=[sheet], origin=origin)
+    text = text_of([answer, answer], title=HOSTILE, command=HOSTILE)
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert "\x1b" not in text
+
+
+def test_a_picture_says_its_result_in_words(of_paths):
+    columns = [Column(title="p", cells=["32", "64"]), Column(title="time", cells=["7.2", "5.8"])]
+    sheet = Sheet(tables=(Table(forms=(Form(columns=columns),)),))
+    assert in_words([sheet]) == "p 32, time 7.2. p 64, time 5.8."
+    assert len(in_words([of_paths._whole_sheet()])) <= 310
+
+
+def test_a_page_of_300_call_paths_is_small_and_has_them_all(of_paths, tmp_path):
+    of_paths.save(tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert len(text) <= 1_000_000
+    assert all(f"kernel_{i}<" in text for i in range(300))
+
+
+def test_the_date_can_be_given_so_that_a_page_is_the_same_again(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    text = text_of([Answer(sheets=[Sheet(title="T")])])
+    assert "1970-01-02 00:00 UTC" in text
+    assert text == text_of([Answer(sheets=[Sheet(title="T")])])
+
+
+def test_a_page_of_several_answers_lists_them():
+    answers = [Answer(sheets=[Sheet(title=x)]) for x in ("one", "two")]
+    text = text_of(answers)
+    assert re.findall(r'<a href="#(answer-\d)">(\w+)</a>', text) == [
+        ("answer-1", "one"),
+        ("answer-2", "two"),
+    ]
+    assert "<title>Report - parcast</title>" in text
+
+
+def test_where_it_comes_from_has_files_and_their_hashes(tmp_path):
+    told = parcast.forecast({"p": [1, 2, 4], "time": [8.0, 4.5, 2.8]}, 16)
+    answer = answer_for(told)
+    origin = {**answer.origin, "inputs": {"file": "a/t.csv", "sha256": "ab12"}}
+    answer = Answer(sheets=answer.sheets, pictures=answer.pictures, origin=origin)
+    save_page(tmp_path / "a.html", [answer], command="parcast forecast a/t.csv")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "a/t.csv <code>sha256 ab12</code>" in text
+    assert "<code>parcast forecast a/t.csv</code>" in text
+    assert answer.title == "Forecast of t.csv"
+
+
+# In a browser.
+
+
+@needs_browser
+def test_the_scripts_of_a_page_run_without_a_word_on_the_console(of_paths, tmp_path):
+    of_paths.save(tmp_path / "a.html")
+    page, said = opened(tmp_path / "a.html")
+    assert said == []
+    assert 'type="search"' in page
+    assert page.count(">CSV</button>") == 1
+    assert page.count(">SVG</button>") == 1
+    assert "data-at" in page
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [360, 1400])
+def test_a_page_has_no_violation_that_axe_finds(of_paths, tmp_path, width):
+    axe = pytest.importorskip("axe_core_python")
+    script = Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    parcast.report([of_paths, parcast.explain(RUNS)], tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    found = """
+axe.run({resultTypes: ["violations"]}).then((x) => {
+  document.body.innerHTML = "<pre id=found>" + x.violations.map((y) => y.id).join() + "</pre>";
+});"""
+    added = "".join(f"<script>{x.replace('</script', '<')}</script>" for x in (script, found))
+    (tmp_path / "b.html").write_text(text.replace("</body>", f"{added}</body>"), encoding="utf-8")
+    page, _ = opened(tmp_path / "b.html", width)
+    assert re.findall('<pre id="found">(.*)</pre>', page) == [""]
+
+
+RUNS = {"p": [1, 2, 4, 8], "time": [80.0, 41.0, 22.0, 12.5]}
