@@ -149,7 +149,34 @@ def test_a_recorder_of_another_mpi_ends_the_program_with_a_sentence(folder, tmp_
     assert said.returncode == 4
     sentence = "parcast: the recorder was built for Open MPI, and this program runs on another MPI"
     assert said.stderr.count(sentence) == 1
+    assert f"its MPI is not that of {other}. Name the mpicc of its MPI with --mpicc" in said.stderr
     assert not (place / "other.jsonl").exists()
+
+
+def mpicc_of_open_mpi():
+    """That of another MPI than the one of the tests, where there is one."""
+    found = shutil.which("mpicc")
+    words = [found, "--showme:version"]
+    is_open = found and not subprocess.run(words, capture_output=True, check=False).returncode
+    return found if is_open and find_mpi().vendor == "MPICH" else None
+
+
+@pytest.mark.skipif(mpicc_of_open_mpi() is None, reason="there are no two MPIs")
+@pytest.mark.parametrize(
+    ("is_python", "says"),
+    [
+        (False, "and this program runs on another MPI."),
+        (True, "and the launcher of this program belongs to another MPI."),
+    ],
+)
+def test_a_library_of_another_mpi_is_told(folder, is_python, says):
+    place, _ = folder
+    code = [sys.executable, "-c", "import mpi4py.MPI"]  # which takes the MPI that is loaded
+    words = code if is_python else [place / "program"]
+    said = recorded((place, mpicc_of_open_mpi()), *words, profile="foreign.jsonl")
+    assert said.returncode == 4
+    assert said.stderr.count(f"parcast: the recorder was built for Open MPI, {says}") == 1
+    assert not (place / "foreign.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from parcast.cli.screen import tell
 if TYPE_CHECKING:
     from parcast.timings.profile import RunProfile
 
+OTHER_MPI: Final = 70  # exit status of a rank whose MPI is not the one of the recorder
 HELP: Final = """Run an MPI program and record what it computes and calls.
 
 COMMAND runs as it is, in C, C++, Fortran or Python. Each rank adds a line to the profile: calls,
@@ -79,7 +80,7 @@ def command(
         how_to_continue,
         recorder_for,
     )
-    from parcast.errors import ParameterError
+    from parcast.errors import Argument, ParameterError
     from parcast.files.document import check_place
     from parcast.timings.read_profiles import read_profiles
 
@@ -89,12 +90,18 @@ def command(
         check_place(profile)
     except ParameterError as error:
         raise click.ClickException(f"-o {error}") from error
-    recorder = recorder_for(compiler_of_mpi(mpicc))
+    compiler = compiler_of_mpi(mpicc)
+    recorder = recorder_for(compiler)
     before = _lines(profile)
     if before:
         read_profiles([profile])  # a profile that cannot be read must not grow
     status = _ran(words, profile, set, str(recorder))
     runs = _added(profile, before)
+    if not runs and status == OTHER_MPI:
+        raise NoAnswer(
+            f"No rank of {words[0]} wrote a profile, as its MPI is not that of {compiler}. Name "
+            f"the mpicc of its MPI with {Argument('mpicc')}."
+        )
     if not runs:
         why = (
             f"it ended with the status {status}. Mend that first."

@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <locale.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -342,17 +344,51 @@ static void write_record(void) {
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
-/* End the program where its MPI has other handles than the one this was built with. */
+/* Note the first MPI library in the program, and that there is another file of one. */
+typedef struct { dev_t device; ino_t file; int first, other; } Libraries;
+static int look_at_library(struct dl_phdr_info *info, size_t size, void *found) {
+    Libraries *seen = found;
+    struct stat file;
+    const char *name = strrchr(info->dlpi_name, '/');
+    (void)size;
+    if (!name || (strncmp(name, "/libmpi.so", 10) && strncmp(name, "/libmpich.so", 12))) return 0;
+    if (stat(info->dlpi_name, &file)) return 0;
+    seen->other |= seen->first && (file.st_dev != seen->device || file.st_ino != seen->file);
+    seen->device = file.st_dev;
+    seen->file = file.st_ino;
+    seen->first = 1;
+    return 0;
+}
+
+/* End the program where its MPI has other handles than the one this was built with. Which of two
+   libraries answers depends on how the program was linked, so there must not be two. */
 static void require_same_mpi(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 8192] = ""; /* room for another's */
     const char *own_rank = getenv("OMPI_COMM_WORLD_RANK");
+    Libraries seen = {0};
     int length = 0;
     PMPI_Get_library_version(version, &length);
-    if (!strcmp(BUILT_FOR, "Open MPI") == !!strstr(version, "Open MPI")) return;
+    dl_iterate_phdr(look_at_library, &seen);
+    if (!strcmp(BUILT_FOR, "Open MPI") == !!strstr(version, "Open MPI") && !seen.other) return;
     own_rank = own_rank ? own_rank : getenv("PMI_RANK");
     if (!own_rank || !strcmp(own_rank, "0"))
         fprintf(stderr, "parcast: the recorder was built for " BUILT_FOR ", and this program runs on "
                 "another MPI. Name the mpicc of that MPI with --mpicc.\n");
+    _exit(70);
+}
+
+/* The same where each rank is alone, though there are several: the program takes whichever MPI is
+   loaded, which is then that of the recorder, and its launcher belongs to the other. */
+static void require_same_launcher(void) {
+    const char *ranks = getenv("PMI_SIZE"), *own_rank = getenv("PMI_RANK");
+    MPI_Comm parent = MPI_COMM_NULL;
+    ranks = ranks ? ranks : getenv("OMPI_COMM_WORLD_SIZE");
+    own_rank = own_rank ? own_rank : getenv("OMPI_COMM_WORLD_RANK");
+    PMPI_Comm_get_parent(&parent);
+    if (size > 1 || !ranks || atoi(ranks) < 2 || parent != MPI_COMM_NULL) return;
+    if (!own_rank || !strcmp(own_rank, "0"))
+        fprintf(stderr, "parcast: the recorder was built for " BUILT_FOR ", and the launcher of this "
+                "program belongs to another MPI. Name the mpicc of that MPI with --mpicc.\n");
     _exit(70);
 }
 
@@ -380,6 +416,7 @@ static void start(void) {
     if (is_active || !path || !*path) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    require_same_launcher();
     for (i = 0; i < KNOWN; i++) {
         strcpy(regions[i].name, NAMED[i].name);
         regions[i].kind = NAMED[i].kind;
