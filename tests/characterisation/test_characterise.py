@@ -102,6 +102,32 @@ def test_formulas_and_times_are_those_the_runs_were_made_from():
     assert told.warnings == ()
 
 
+def test_shares_are_of_the_wall_time_whatever_the_clock_of_the_loops():
+    """A loop that had a processor for half of its time is not taken for half of its share."""
+    waiting = [plate(n, p, waits=2.0) for n in (102, 202, 402) for p in (1, 2, 4)]
+    by_processor, by_wall = (
+        by_name(characterise(waiting, clock=x)) for x in ("processor", "wall")
+    )
+    last = waiting[-1].ranks[0]
+    expected = {x.name: x.wall / sum(y.wall for y in last.regions) for x in last.regions}
+    assert {name: x.share for name, x in by_processor.items()} == pytest.approx(expected, rel=0.05)
+    assert {name: x.share for name, x in by_wall.items()} == pytest.approx(
+        {name: x.share for name, x in by_processor.items()}
+    )
+
+
+def test_work_without_iterations_has_a_formula_of_its_time():
+    runs = [
+        run(p, lambda _, t=n * 1e-4 / p: [total("work", "compute", wall=t, iterations=0)], n=n)
+        for n in (100, 200, 400)
+        for p in (1, 2)
+    ]
+    told = characterise(runs)
+    assert by_name(told)["work"].work == "0.0001 s*n/p"
+    assert "not counted  0.0001 s*n/p" in str(told)
+    assert by_name(characterise(RUNS))["sweep"].work is None
+
+
 def test_the_program_predicts_a_size_and_a_count_that_were_not_run(file):
     path = file(characterise(RUNS).toml, "program.toml")
     read = read_program(path)

@@ -21,7 +21,8 @@ FORMATS: Final = ("toml", *ANSWERS)
 
 HELP = """Describe a program by profiles of its timed regions.
 
-Prints the time of each region as a formula in n and p. -o program.toml writes a program file for
+Prints formulas in n and p: of loops the iterations and the time of one, of calls the bytes, of
+work whose iterations nobody counted its time. -o program.toml writes a program file for
 `parcast predict` and `parcast match`.
 
 PROFILE is written by a program whose regions are marked with parcast.region, run with

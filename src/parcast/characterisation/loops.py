@@ -44,6 +44,7 @@ class DescribedLoop:
     spread: float  # half-width of the 90 % interval of that time over itself [1]
     unit_time: Array  # of one, in each run [s]
     time: Array  # of all on the rank with the most, in each run [s]
+    work: CountFormula | None = None  # time of all of it, where no iterations were counted [s]
     residual: float | None = None  # of the whole loop that it is a small region of [1]
     warnings: tuple[str, ...] = ()
 
@@ -119,6 +120,7 @@ def work_of(region: RegionRuns, clock: str) -> list[DescribedLoop]:
                     spread=spread,
                     unit_time=own / of_one,
                     time=own,
+                    work=formula,
                 )
             )
     return loops

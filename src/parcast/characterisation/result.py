@@ -17,12 +17,12 @@ class CharacterisedRegion:
 
     _outline = """
         region=name kind share calls iterations iteration volume iteration_s=unit_time spread
-        is_exact residual imbalance
+        is_exact residual imbalance work
     """
 
     name: str  # its name
     kind: str  # its kind in the program file: `loop`, `halo`, ...
-    share: float  # of the time of all regions, in the largest run [1]
+    share: float  # of the wall time of all regions, in the largest run [1]
     calls: str  # formula of its calls
     iterations: str | None  # formula of its iterations; None of what is no loop
     iteration: str | None  # time, or operations, of an iteration; None of what is no loop
@@ -32,6 +32,7 @@ class CharacterisedRegion:
     is_exact: bool  # whether the formulas meet all counts
     residual: float | None  # root mean square over runs of model / measured - 1; None: unpriced
     imbalance: float  # time of the slowest rank over the mean of the ranks, the most of all runs
+    work: str | None = None  # formula of the time of a loop whose iterations were not counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -71,6 +71,7 @@ class Rows:
                 unit_time=self._unit_time(part),
                 spread=part.spread,
                 is_exact=part.calls.is_exact and part.iterations.is_exact,
+                work=None if part.work is None else _work(part.work, part.kind),
             )
         return CharacterisedRegion(
             **common,
@@ -87,19 +88,24 @@ class Rows:
         return self.clock if region.kind in LOOP_KINDS else "wall"
 
     def _share(self, part: DescribedLoop | Called, region: RegionRuns) -> float:
-        """Share of a region, or of a small region in it, in the time of the largest run."""
+        """Share of a region, or of a part of it, in the wall time of the largest run.
+
+        One clock for all: a processor time of loops would not add up with the wall time of calls.
+        """
         run = self.gathered.largest
         together = sum(self._time_in(x, run) for x in self.gathered.regions)
         own = self._time_in(region, run)
-        if isinstance(part, DescribedLoop):
-            own = float(part.time[region.runs.index(run)])
+        if isinstance(part, DescribedLoop) and own > 0:
+            place = region.runs.index(run)
+            of_region = float(region.most(self.clock)[place])
+            own *= float(part.time[place]) / of_region if of_region > 0 else 1.0
         return own / together if together > 0 else 0.0
 
     def _time_in(self, region: RegionRuns, run: int) -> float:
-        """Time of the slowest rank in a region in one run. [s]."""
+        """Wall time of the slowest rank in a region in one run. [s]."""
         if run not in region.runs:
             return 0.0
-        return float(region.most(self._clock(region))[region.runs.index(run)])
+        return float(region.most("wall")[region.runs.index(run)])
 
     def explained(self, region: RegionRuns, described: Region) -> float | None:
         """Time that the machine gives a region over that measured, in the largest run. [1].
@@ -163,6 +169,14 @@ def keys_of_called(called: Called) -> dict[str, str]:
     if called.volume is not None:
         keys["volume"] = _counted(called.volume, "B")
     return keys
+
+
+def _work(work: CountFormula, kind: str) -> str:
+    """Text of the time of work without iterations, of a loop divided by p."""
+    text = _scaled(work, 1.0, "s")
+    if kind != "loop":
+        return text
+    return f"({text})/p" if " + " in text else f"{text}/p"
 
 
 def _counted(formula: CountFormula, unit: str = "") -> str:

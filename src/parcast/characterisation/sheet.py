@@ -9,9 +9,11 @@ from parcast.units import TIME_UNITS, format_quantity, percent, shown
 from parcast.words import common_unit, rounded
 
 UNKNOWN: Final = "-"
+NOT_COUNTED: Final = "not counted"
 LEGEND: Final = (
-    "share: of the time of the largest run; time each: of one iteration; residual: root mean "
-    "square error of the formulas over the measured times; imbalance: slowest rank over the mean"
+    "share: of the wall time of the largest run; time each: of one iteration, or of all where "
+    "they were not counted; residual: root mean square error of the formulas over the measured "
+    "times; imbalance: slowest rank over the mean"
 )
 LEFT_OUT: Final = ((), ("imbalance",), ("imbalance", "kind"))  # columns of each form
 
@@ -83,13 +85,17 @@ def _share(share: float) -> str:
 
 def _amount(region: CharacterisedRegion) -> str:
     """Write the iterations of a loop, or the bytes of a call."""
+    if region.work is not None:
+        return NOT_COUNTED
     if region.iterations is not None:
         return region.iterations
     return UNKNOWN if region.volume is None else region.volume
 
 
 def _unit_time(region: CharacterisedRegion) -> str:
-    """Write the time of an iteration."""
+    """Write the time of an iteration, or the formula of that of all work."""
+    if region.work is not None:
+        return region.work
     if region.unit_time is None:
         return UNKNOWN
     return format_quantity(region.unit_time, "time")
@@ -114,7 +120,10 @@ def _in_full(region: CharacterisedRegion) -> Entry:
             Fact("kind", f"{region.kind}, {_share(region.share)}"),
             Fact("calls", region.calls),
             Fact("iterations" if region.iterations else "bytes", _amount(region)),
-            Fact("time per iteration", "" if region.unit_time is None else _unit_time(region)),
+            Fact(
+                "time per iteration" if region.work is None else "time",
+                "" if region.unit_time is None else _unit_time(region),
+            ),
             Fact("residual", "" if region.residual is None else _residual(region)),
         ),
     )
@@ -123,7 +132,9 @@ def _in_full(region: CharacterisedRegion) -> Entry:
 def _facts(result: Characterisation) -> Iterator[Fact]:
     """Say what it is based on."""
     yield Fact("program", f"{shown(result.program.name)}: {result.program.source}")
-    yield Fact("shares", f"of the run at {result.largest}; {result.clock} time of loops")
+    yield Fact(
+        "shares", f"of the wall time of the run at {result.largest}; loops: {result.clock} time"
+    )
     for name, condition in result.conditions.items():
         yield Fact(
             "counts",
