@@ -116,6 +116,23 @@ def test_shares_are_of_the_wall_time_whatever_the_clock_of_the_loops():
     )
 
 
+def test_times_of_another_machine_are_warned_of_once():
+    told = characterise(RUNS, machine=Machine(name="here"))
+    assert 'measured_on = "here"' in told.toml
+    there = predict(told.program, NETWORK, p=[1, 2], n=[1002]).warnings
+    (warning,) = (x for x in there if "used unchanged" in x)
+    assert warning.startswith(
+        "The times of computing were measured on here and are used unchanged for net. If these "
+        "are two machines, characterise again with a file of the former"
+    )
+    for machine in (NETWORK.model_copy(update={"name": "here"}), Machine()):
+        same = machine.model_copy(update={"network": NETWORK.network, "storage": NETWORK.storage})
+        said = predict(told.program, same, p=[2], n=[1002]).warnings
+        assert not any("used unchanged" in x for x in said)
+    rated = characterise(RUNS, machine=NETWORK)
+    assert "measured_on" not in rated.toml  # operations hold on every machine
+
+
 def test_work_without_iterations_has_a_formula_of_its_time():
     runs = [
         run(p, lambda _, t=n * 1e-4 / p: [total("work", "compute", wall=t, iterations=0)], n=n)

@@ -37,6 +37,7 @@ from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.profile import DISK_KINDS, LOOP_KINDS, RunProfile
 
+UNNAMED: Final = Machine.model_fields["name"].default
 MOST_LISTED: Final = 12  # counts or sizes in one remark
 
 
@@ -108,8 +109,15 @@ def characterise(
         for x, _ in parts
     ]
     program_name = name or gathered.program
-    text = program_text(program_name, _source(gathered), _remarks(clock, machine, rate), keys)
-    phase = cast(RegionsPhase, phase_of({"law": "regions", "region": keys}))
+    where = "" if rate is not None else _measured_on(gathered, machine)
+    text = program_text(
+        program_name,
+        _source(gathered),
+        _remarks(clock, machine, rate),
+        keys,
+        measured_on=where,
+    )
+    phase = cast(RegionsPhase, phase_of({"law": "regions", "measured_on": where, "region": keys}))
     program = Program(name=program_name, source=_source(gathered), phase=(phase,))
     table = Rows(gathered=gathered, clock=clock, machine=machine, rate=rate)
     rows = tuple(
@@ -218,9 +226,16 @@ def _axes(gathered: RunsOfProgram) -> Iterator[str]:
             yield f"{axis} = {', '.join(several[:MOST_LISTED])}{more}"
 
 
+def _measured_on(gathered: RunsOfProgram, machine: Machine | None) -> str:
+    """Name of the machine of the runs: as it is described, else its first host; "" if unknown."""
+    if machine is not None and machine.name != UNNAMED:
+        return machine.name
+    return min((x.host for run in gathered.runs for x in run.ranks if x.host), default="")
+
+
 def _remarks(clock: str, machine: Machine | None, rate: float | None) -> list[str]:
     """Say above the program what its figures are."""
-    of = f" on {machine.name}" if machine is not None and machine.name != "a machine" else ""
+    of = f" on {machine.name}" if machine is not None and machine.name != UNNAMED else ""
     what = f"Times of loops are {clock} times{of}, at the optimisation level of the runs."
     if rate is not None:
         return [what, f"Operations are these times multiplied by {rate:g} flop/s."]

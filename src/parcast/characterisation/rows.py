@@ -190,12 +190,18 @@ def _counted(formula: CountFormula, unit: str = "") -> str:
 
 
 def program_text(
-    name: str, source: str, remarks: Sequence[str], regions: Sequence[Mapping[str, str]]
+    name: str,
+    source: str,
+    remarks: Sequence[str],
+    regions: Sequence[Mapping[str, str]],
+    *,
+    measured_on: str = "",
 ) -> str:
     r"""Text of a program file."""
     lines = [f"# {remark}" for remark in remarks]
     lines += [f"name = {_quoted(name)}", f"source = {_quoted(source)}"]
     lines += ["", "[[phase]]", 'law = "regions"']
+    lines += [f"measured_on = {_quoted(measured_on)}"] if measured_on else []
     for region in regions:
         lines += ["", "[[phase.region]]", *(f"{k} = {_quoted(x)}" for k, x in region.items())]
     return "\n".join(lines) + "\n"

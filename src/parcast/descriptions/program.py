@@ -205,6 +205,20 @@ class Phase(Description):
         yield from ()
 
 
+MEASURED_ON: Final = "Machine on which the times of computing were measured, by its name."
+
+
+def measured_elsewhere(measured_on: str, machine: Machine, remedy: str) -> Iterator[str]:
+    """Say that times of computing are of another machine than the one described, by its name."""
+    if measured_on and machine.name not in (measured_on, Machine.model_fields["name"].default):
+        yield RankedWarning(
+            f"The times of computing were measured on {shown(measured_on)} and are used unchanged "
+            f"for {shown(machine.name)}. If these are two machines, {remedy}; if they are one, "
+            f"write its name at measured_on in the program.",
+            rank=Rank.SERIOUS,
+        )
+
+
 def phase_of(given: Any) -> Phase:
     """Build a phase of the class that the key "law" of a mapping names."""
     if isinstance(given, Phase):

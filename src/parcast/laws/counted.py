@@ -49,7 +49,7 @@ from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter, tables
 from parcast.descriptions.machine import PRIMITIVES, Machine
-from parcast.descriptions.program import LAW_KEY, Phase
+from parcast.descriptions.program import LAW_KEY, MEASURED_ON, Phase, measured_elsewhere
 from parcast.errors import ParameterError, Problem, require
 from parcast.files.numbers import LARGEST_COUNT
 from parcast.laws.allowances import counted_half_width
@@ -245,6 +245,7 @@ class CountedPhase(Phase):
     pace: Annotated[Amount, Of("count")] = parameter(
         "1", "Computing time on the machine divided by that on the machine of the counts."
     )
+    measured_on: str = Field(default="", description=MEASURED_ON)
     count: Annotated[tuple[Count, ...], tables("count", "[[phase.count]]")] = Field(
         description="Counts, one table for each p."
     )
@@ -319,6 +320,8 @@ class CountedPhase(Phase):
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""
+        if "pace" not in self.model_fields_set:
+            yield from measured_elsewhere(self.measured_on, machine, "give the pace of the phase")
         work = self.counted
         sent = [name for name in LONG if name in work.calls and name not in work.volumes]
         if sent:

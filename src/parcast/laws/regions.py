@@ -24,7 +24,7 @@ References
 """
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -40,12 +40,16 @@ from parcast.descriptions.description import (
     tables,
 )
 from parcast.descriptions.machine import PRIMITIVES, Machine
-from parcast.descriptions.program import LAW_KEY, Phase, Slopes
+from parcast.descriptions.program import LAW_KEY, MEASURED_ON, Phase, Slopes, measured_elsewhere
 from parcast.errors import ParameterError, require
 from parcast.laws.primitives.measured import WORDS, figures_of, primitive_time
 
 LOOPS = ("loop", "replicated")
 FILES = ("write", "read")
+REMEDY: Final = (
+    "characterise again with a file of the former that has compute.rate as MACHINE, so that the "
+    "times become operations"
+)
 KINDS = (*LOOPS, *PRIMITIVES, "halo", *FILES)
 SLACK = 1e-9  # iterations by which I / P may exceed a whole number by rounding [D]
 
@@ -167,6 +171,7 @@ class RegionsPhase(Phase):
 
     source: ClassVar[str] = "In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
     law: Literal["regions"] = LAW_KEY
+    measured_on: str = Field(default="", description=MEASURED_ON)
     region: Annotated[tuple[Region, ...], tables("region", "[[phase.region]]")] = Field(
         description="Regions, in their order."
     )
@@ -243,6 +248,9 @@ class RegionsPhase(Phase):
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""
+        each = (region.iteration for region in self.region)
+        if any(x is not None and x.dimension == "time" for x in each):
+            yield from measured_elsewhere(self.measured_on, machine, REMEDY)
         kinds = dict.fromkeys(region.kind for region in self.region)
         called = dict.fromkeys("send" if kind == "halo" else kind for kind in kinds)
         called = {name: None for name in called if name in PRIMITIVES}
