@@ -28,6 +28,8 @@ counts = st.integers(1, 10**9)
         ("8,1..4,8,2", [8, 1, 2, 3, 4]),
         ("64.0", [64]),
         ("1000000000", [10**9]),
+        ("1e6,1.5e3", [10**6, 1500]),
+        ("1..1E2x10", [1, 10, 100]),
     ],
 )
 def test_a_list_names_these_counts(text, values):
@@ -76,7 +78,13 @@ WRITE = "Write for example 64,128 or 1..1024x2."
         ("1.5", f"-p must be whole numbers from 1 to 1000000000, got 1.5. {WRITE}"),
         ("-4", f"-p must be whole numbers from 1 to 1000000000, got -4. {WRITE}"),
         ("1000000001", f"-p must be whole numbers from 1 to 1000000000, got 1000000001. {WRITE}"),
-        ("1e3", f"-p must be counts of processors, got '1e3'. {WRITE}"),
+        ("1e-3", f"-p must be counts of processors, got '1e-3'. {WRITE}"),
+        (
+            "1..1e9",
+            "-p must be 100000 counts at most, got 1..1e9. Use larger steps, such as "
+            "1..1000000x2.",
+        ),
+        ("1e10", f"-p must be whole numbers from 1 to 1000000000, got 1e10. {WRITE}"),
         ("1...16", "-p must be counts of processors, got '1...16'. Write a range as 1..16."),
         (
             "8..1x2",

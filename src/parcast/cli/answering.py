@@ -1,6 +1,7 @@
 """The class of all commands, and what click refuses in our words."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -108,9 +109,12 @@ class Whole(click.IntRange):
         self.metavar = metavar
 
     def convert(self, value: Any, param: Any, ctx: click.Context | None) -> Any:
-        """Read the number, or refuse it in our words."""
+        """Read the number, also one such as 1e6, or refuse it in our words."""
+        text = value
+        if isinstance(value, str) and (match := re.fullmatch(r"([0-9]+)[eE]([0-9]{1,2})", value)):
+            text = int(match[1]) * 10 ** int(match[2])
         try:
-            return super().convert(value, param, ctx)
+            return super().convert(text, param, ctx)
         except click.BadParameter:
             link = " of " if self.max is None else " from "
             domain = f"{link}{self._describe_range()}" if self.min is not None else ""

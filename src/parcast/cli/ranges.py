@@ -209,8 +209,9 @@ MOST_COUNTS: Final = 100_000
 DIGITS: Final = 20  # of a count, more than any needs
 EXAMPLE: Final = "for example 64,128 or 1..1024x2"
 
-_RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)\s*(?:([x+])\s*([0-9]+))?")
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
+_WHOLE = r"[0-9]+(?:[eE][0-9]{1,2})?"  # 1e6 is a count too
+_RANGE = re.compile(rf"({_WHOLE})\s*\.\.\s*({_WHOLE})\s*(?:([x+])\s*([0-9]+))?")
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?(?:[eE][0-9]{1,2})?")
 _LIKE_A_RANGE = re.compile(r"([0-9]+)\s*(?:-|:|\.{3,})\s*([0-9]+)")
 
 
