@@ -94,14 +94,31 @@ def whole_percent(share: float) -> str:
     return "<1" if 0 < share < 0.005 else f"{100 * share:.0f}"
 
 
-def signed_percent(relative: float) -> str:
-    """Write a difference in percent with its sign, above 10 % without decimals.
+FAR_OFF: Final = 10.0  # from here on a relative error is written as a factor [1]
+FACTOR: Final = "Nx: N times the measured one"  # what such a factor says
 
-    >>> signed_percent(-0.0312), signed_percent(0.25)
-    ('-3.1', '+25')
+
+def signed_percent(relative: float) -> str:
+    """Write a difference in percent with its sign, above 10 % without decimals, or as a factor.
+
+    >>> signed_percent(-0.0312), signed_percent(0.25), signed_percent(999_999.0)
+    ('-3.1', '+25', '1,000,000x')
     """
     percent = 100 * relative
+    if relative >= FAR_OFF:
+        return f"{float(f'{1 + relative:.2g}'):,.0f}x"
     return f"{percent:+.1f}" if abs(percent) < 9.95 else f"{percent:+.0f}"
+
+
+def error_in_words(error: float, *, digits: int = 1, sign: bool = False) -> str:
+    """Write a relative error in a sentence: in percent, or how many times too long.
+
+    >>> error_in_words(0.071), error_in_words(-0.031, sign=True), error_in_words(999_999.0)
+    ('7.1 %', '-3.1 %', '1,000,000 times too long')
+    """
+    if error >= FAR_OFF:
+        return f"{signed_percent(error)[:-1]} times too long"
+    return f"{signed_percent(error) if sign else f'{100 * error:.{digits}f}'} %"
 
 
 MARK: Final = "~"  # behind the times of runs that others disturbed

@@ -10,11 +10,14 @@ from parcast.units import TIME_UNITS, percent
 from parcast.validation.comparison import Accuracy, Comparison
 from parcast.validation.result import Validated, Validation
 from parcast.words import (
+    FACTOR,
+    FAR_OFF,
     MARK,
     OTHERS,
     common_unit,
     counted,
     disturbance,
+    error_in_words,
     rounded,
     rounded_interval,
     signed_percent,
@@ -109,6 +112,8 @@ def _times(part: Validated, rows: Sequence[Compared]) -> Table:
         Column(title="error", unit="[%]", cells=[_error(part, x) for x in rows]),
     ]
     legend = ERROR
+    if any((x.error() or 0.0) >= FAR_OFF for x in rows):
+        legend += f"; {FACTOR}"
     if between:
         inside = [f"{x.runs_inside}/{len(x.runs)}" if x.runs else "-" for x in rows]
         columns.append(Column(title="inside", cells=inside))
@@ -339,7 +344,7 @@ def _far(part: Validated) -> Iterator[str]:
     far = sorted((x for x in errors if abs(x[1]) > limit), key=lambda x: -abs(x[1]))
     if far:
         named = "; ".join(
-            f"{' '.join(x.labels.values()).strip()} {signed_percent(error)} %"
+            f"{' '.join(x.labels.values()).strip()} {error_in_words(error, sign=True)}"
             for x, error in far[:MOST_NAMED]
         )
         more = f"; and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
@@ -432,4 +437,4 @@ def _overall(validation: Validation) -> Iterator[Fact]:
 
 def _share(error: float) -> str:
     """Write an error in a sentence."""
-    return f"{100 * error:.{1 if error < 0.0995 else 0}f} %" if error < 10 else percent(error)
+    return error_in_words(error, digits=1 if error < 0.0995 else 0)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from parcast.units import format_quantity, percent
 from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
 from parcast.validation.subject import Findings, Rule
-from parcast.words import counted
+from parcast.words import counted, error_in_words
 
 Compared: TypeAlias = Comparison[Any, Any]
 
@@ -120,7 +120,8 @@ def _by_limits(
 def _limits(rule: Rule, accuracy: Accuracy, wide: float) -> tuple[str, bool]:
     """Say errors beside their limits, and whether they are within them."""
     each, holds = [], True
-    errors = f"median error {100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %"
+    median, worst = map(error_in_words, (accuracy.median, accuracy.worst))
+    errors = f"median error {median}, worst {worst}"
     if rule.share is not None and rule.tolerance is not None:
         within = accuracy.within(wide * rule.tolerance)
         share = within / accuracy.points

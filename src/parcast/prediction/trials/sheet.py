@@ -11,7 +11,7 @@ from parcast.prediction.trials.speedups import speedups_of
 from parcast.show.sheet import Column, Form, Sheet, Table
 from parcast.validation.comparison import Comparison
 from parcast.validation.sheet import sheet_of as sheet_of_validation
-from parcast.words import axis_value, rounded, signed_percent
+from parcast.words import FACTOR, FAR_OFF, axis_value, rounded, signed_percent
 
 Compared: TypeAlias = Comparison[Configuration, Any]
 
@@ -92,6 +92,8 @@ def _grids(validation: ProgramValidation) -> Iterator[Table]:
         ]
         is_marked = any(x.was_fitted for x in here.values())
         legend = "predicted / measured time - 1; *: outside its 90 % interval"
+        if any((x.error() or 0.0) >= FAR_OFF for x in validation.cases):
+            legend += f"; {FACTOR}"
         yield Table(
             title=f"Errors [%]{at}",
             forms=(Form(columns=columns),),

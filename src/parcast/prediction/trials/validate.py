@@ -41,7 +41,7 @@ from parcast.validation.comparison import Comparison, accuracy_of
 from parcast.validation.result import Validated
 from parcast.validation.subject import Findings, Predicted, Rule
 from parcast.validation.verdict import FEWEST, Quietness
-from parcast.words import axis_value, counted, ranges_in_words, signed_percent, whole
+from parcast.words import axis_value, counted, error_in_words, ranges_in_words, whole
 
 RULE: Final = Rule(
     chance=0.05, cases="configuration", remedy="Compare it with runs at other configurations"
@@ -311,7 +311,7 @@ def _facts(
             "fitted",
             f"{len(fitted)} of {counted(len(comparisons), RULE.cases)} were used to fit the "
             f"description ({ranges_in_words(where)}): median error "
-            f"{100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %",
+            f"{error_in_words(accuracy.median)}, worst {error_in_words(accuracy.worst)}",
         )
     elif program.fit is None and machine.fit is None:
         yield Fact("fitted", "none: the descriptions were not fitted to runs", is_detail=True)
@@ -326,7 +326,7 @@ def _missed(comparisons: Sequence[Comparison[Configuration, None]]) -> Iterator[
         errors = [error for x in here if (error := x.error()) is not None]
         is_one_side = min(errors) > 0 or max(errors) < 0
         if len(here) > 1 and is_one_side and all(x.is_inside is False for x in here):
-            ends = " to ".join(f"{signed_percent(x)} %" for x in (min(errors), max(errors)))
+            ends = " to ".join(error_in_words(x, sign=True) for x in (min(errors), max(errors)))
             yield f"at p = {p:g} all {len(here)} are outside, by {ends}"
 
 

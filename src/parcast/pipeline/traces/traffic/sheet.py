@@ -14,7 +14,7 @@ from parcast.pipeline.traces.traffic.result import (
 )
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import Dimension, format_quantity, shown
-from parcast.words import rounded, rounded_interval, signed_percent
+from parcast.words import error_in_words, rounded, rounded_interval, signed_percent
 
 TITLES: Final = {
     "gap": "gap",
@@ -256,11 +256,11 @@ def _practical(check: TrafficCheck) -> Iterator[Fact]:
         )
         return
     nearest = min(known, key=lambda name: abs(known[name] / queue - 1))
-    off = signed_percent(known[nearest] / queue - 1)
+    off = error_in_words(known[nearest] / queue - 1, sign=True)
     yield Fact(
         "in practice",
         f"the formulas differ by up to {100 * spread:.2g} %; nearest to the trace-driven queue is "
-        f"{nearest} ({off} %)",
+        f"{nearest} ({off})",
     )
 
 
