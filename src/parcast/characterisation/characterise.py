@@ -109,16 +109,12 @@ def characterise(
         for x, _ in parts
     ]
     program_name = name or gathered.program
+    of, remarks = _source(gathered), _remarks(clock, machine, rate)
     where = "" if rate is not None else _measured_on(gathered, machine)
-    text = program_text(
-        program_name,
-        _source(gathered),
-        _remarks(clock, machine, rate),
-        keys,
-        measured_on=where,
-    )
-    phase = cast(RegionsPhase, phase_of({"law": "regions", "measured_on": where, "region": keys}))
-    program = Program(name=program_name, source=_source(gathered), phase=(phase,))
+    text = program_text(program_name, of, remarks, keys, measured_on=where)
+    described = {"law": "regions", "measured_on": where, "region": keys}
+    phase = cast(RegionsPhase, phase_of(described))
+    program = Program(name=program_name, source=of, phase=(phase,))
     table = Rows(gathered=gathered, clock=clock, machine=machine, rate=rate)
     rows = tuple(
         table.row(part, region, described)
