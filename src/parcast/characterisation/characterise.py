@@ -108,22 +108,18 @@ def characterise(
         keys_of_loop(x, rate) if isinstance(x, DescribedLoop) else keys_of_called(x)
         for x, _ in parts
     ]
-    program_name = name or gathered.program
-    of, remarks = _source(gathered), _remarks(clock, machine, rate)
-    where = "" if rate is not None else _measured_on(gathered, machine)
-    text = program_text(program_name, of, remarks, keys, measured_on=where)
-    described = {"law": "regions", "measured_on": where, "region": keys}
-    phase = cast(RegionsPhase, phase_of(described))
-    program = Program(name=program_name, source=of, phase=(phase,))
+    remarks, where = _remarks(clock, machine, rate), _measured_on(gathered, machine, rate)
+    text, program = _described(name or gathered.program, gathered, remarks, keys, where)
+    described_as = cast(RegionsPhase, program.phase[0]).region
     table = Rows(gathered=gathered, clock=clock, machine=machine, rate=rate)
     rows = tuple(
         table.row(part, region, described)
-        for (part, region), described in zip(parts, phase.region, strict=True)
+        for (part, region), described in zip(parts, described_as, strict=True)
     )
     loops = [part for part, _ in parts if isinstance(part, DescribedLoop)]
     explained = {
         described.name: share
-        for (_, region), described in zip(parts, phase.region, strict=True)
+        for (_, region), described in zip(parts, described_as, strict=True)
         if (share := table.explained(region, described)) is not None
     }
     perturbed = () if plain is None else perturbed_by_count(gathered, plain)
@@ -222,8 +218,24 @@ def _axes(gathered: RunsOfProgram) -> Iterator[str]:
             yield f"{axis} = {', '.join(several[:MOST_LISTED])}{more}"
 
 
-def _measured_on(gathered: RunsOfProgram, machine: Machine | None) -> str:
-    """Name of the machine of the runs: as it is described, else its first host; "" if unknown."""
+def _described(
+    name: str,
+    gathered: RunsOfProgram,
+    remarks: Sequence[str],
+    keys: Sequence[dict[str, str]],
+    where: str,
+) -> tuple[str, Program]:
+    """Text of the program file, and the program."""
+    source = _source(gathered)
+    text = program_text(name, source, remarks, keys, measured_on=where)
+    phase = phase_of({"law": "regions", "measured_on": where, "region": keys})
+    return text, Program(name=name, source=source, phase=(phase,))
+
+
+def _measured_on(gathered: RunsOfProgram, machine: Machine | None, rate: float | None) -> str:
+    """Name of the machine of the runs, described or their first host; "" of operations."""
+    if rate is not None:
+        return ""
     if machine is not None and machine.name != UNNAMED:
         return machine.name
     return min((x.host for run in gathered.runs for x in run.ranks if x.host), default="")
