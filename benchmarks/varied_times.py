@@ -1,4 +1,4 @@
-"""Times that vary as they like: two formulas against a simulation, beside exponential times.
+"""Times that vary as they like: three formulas against a simulation, beside simpler ones.
 
 Joined: K jobs share one queue and join after a geometric number of cycles. `geometric_cycles`
 beside equation (16) of Cremonesi and Gennaro (2002), which takes all times as exponential.
@@ -6,6 +6,9 @@ beside equation (16) of Cremonesi and Gennaro (2002), which takes all times as e
 Circulating: K jobs share a queue, and all of them or those of a cluster a second one, and never
 join. `two_varied_queues`, times the exact solution for exponential services over its own, beside
 that exact solution alone.
+
+Unequal: K jobs share one queue and join after a fixed number of cycles; some of them have a longer
+delay. `two_class_time` beside `fixed_cycles_time` of as many jobs with the mean delay.
 
 Configurations are drawn at random and simulated by `parcast.queueing.simulation.simulate` (which
 the tests compare with SimPy) until the mean is known to half a per cent:
@@ -18,12 +21,13 @@ import argparse
 import numpy as np
 
 from parcast.queueing.clusters import clusters
-from parcast.queueing.fixed_cycles import geometric_cycles_time
+from parcast.queueing.fixed_cycles import fixed_cycles_time, geometric_cycles_time
 from parcast.queueing.fork_join import departure_sum
 from parcast.queueing.simulation.cycle import Cycle
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_steady
 from parcast.queueing.time_laws import exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
+from parcast.queueing.unequal_cycles import TwoClasses, two_class_time
 from parcast.queueing.varied_queues import two_varied_queues
 
 PRECISION = 0.01  # half width of the interval of a simulated mean
@@ -137,6 +141,55 @@ def circulating(number: int, random: np.random.Generator) -> list[dict[str, floa
     return rows
 
 
+def unequal(number: int, random: np.random.Generator) -> list[dict[str, float]]:
+    """Simulated and computed times until jobs of two classes have joined; the mean delay is 1."""
+    rows = []
+    for i in range(number):
+        k = int(random.choice([2, 4, 8, 16, 32, 64, 128]))
+        heavy = min(max(1, k // int(random.choice([2, 4, 8, 128]))), k - 1)
+        n, c = int(random.choice([1, 2, 5, 10])), float(random.choice([0, 0.1, 0.3, 1]))
+        s, load = float(random.choice([0, 0.5, 1])), float(random.choice([0.1, 0.3, 0.6, 1, 3]))
+        ratio = float(random.choice([1.1, 1.3, 1.6, 2, 3]))  # heavy over light
+        light = k / (k - heavy + heavy * ratio)
+        cycle = Cycle(
+            jobs=k,
+            bursts=n,
+            cpu=light,
+            heavy=heavy,
+            heavy_cpu=ratio * light,
+            service=load / k,
+            cpu_law=law(c),
+            service_law=law(s),
+        )
+        found = simulate_joined(cycle, replications=64, precision=PRECISION / 2, seed=i)
+        ours = TwoClasses(
+            jobs=np.array([[k - heavy], [heavy]], float),
+            delay=np.array([[light], [ratio * light]]),
+            steady=np.zeros(1),
+            delay_cv=np.full((2, 1), c),
+            service=np.full(1, load / k),
+            service_cv=np.full(1, s),
+        )
+        equal = fixed_cycles_time(
+            k, cycles=n, delay=1.0, service=load / k, delay_cv=c, service_cv=s
+        )
+        rows.append(
+            {
+                "jobs": k,
+                "heavy": heavy,
+                "cycles": n,
+                "delay_cv": c,
+                "service_cv": s,
+                "ratio": ratio,
+                "service": load / k,
+                "time": found.joined.value,
+                "parcast": float(two_class_time(ours, np.full(1, float(n)))[0]),
+                "equal": float(equal.value),
+            }
+        )
+    return rows
+
+
 def exact_cycle(k: int, d: int, *, delay: float, first: float, second: float) -> float:
     """Mean cycle with exponential services."""
     if d == 1:
@@ -154,10 +207,14 @@ def main() -> None:
     asked = parser.parse_args()
     print("| jobs | formula | mean error | one in twenty above | worst |")
     print("|---|---|---|---|---|")
-    for name, compare in (("joined", joined), ("circulating", circulating)):
+    for name, compare in (
+        ("joined", joined),
+        ("circulating", circulating),
+        ("unequal", unequal),
+    ):
         rows = compare(asked.configurations, np.random.default_rng(asked.seed))
         times = np.array([row["time"] for row in rows])
-        for formula in ("parcast", "exponential"):
+        for formula in [*rows[0]][-2:]:
             error = np.abs(np.array([row[formula] for row in rows]) / times - 1.0)
             figures = error.mean(), np.quantile(error, 0.95), error.max()
             print(f"| {name} | {formula} | " + " | ".join(f"{x:.1%}" for x in figures) + " |")

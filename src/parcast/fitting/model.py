@@ -24,7 +24,12 @@ from parcast.units import shown
 
 LEAST: Final = 1e-9  # of what is described: stands for none at all
 MOST: Final = 1e6  # times what is described
-INSEPARABLE: Final = ("cycles", "bursts_per_io", "group")  # from the demands they multiply
+INSEPARABLE: Final = (
+    "cycles",
+    "bursts_per_io",
+    "group",
+    "heavy",
+)  # from the demands they multiply
 RATES: Final = ("rate", "operation_rate")
 TABLES: Final = ("compute.", "communication.", "io.", "capacities.")
 

@@ -71,7 +71,7 @@ References
 """
 
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict, Unpack
+from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -182,24 +182,58 @@ def _time(points: tuple[Array, ...]) -> Array:
         product(share, np.stack([value, zero, zero, zero, by_cv]))
         for value, by_cv in zip(*excess, strict=True)
     )
-    more = spread - spread_once
-    more[0] = np.maximum(more[0], 0.0)  # rounding
-    cycle = pace(k, delay, service, cv, s)
-    alone = ratio(delay, cycle)
-    bunch = product(product(alone, alone), service)
     root = np.sqrt(np.log(k))
     first = -root * np.exp(-cv[0] * root) * cv
     first[0] = np.exp(-cv[0] * root)
-    coming = product(delay, first)
-    catching_up = product(more, _caught_up(n, more, delay, cycle))
-    last = larger_root(
-        k * service + coming,
-        delay + service + product(delay, spread_once + catching_up),
-        (1.0 - 1.0 / k) * TOGETHER * product(product(delay, service), cv)
-        + (k - 1.0) * OVERLAP * (1.0 - 1.0 / n) * product(product(bunch, spread), delay),
+    return last_end(
+        LastCycle(
+            k=k,
+            together=k,
+            n=n,
+            s=s,
+            delay=delay,
+            service=service,
+            cv=cv,
+            spread=spread,
+            spread_once=spread_once,
+            cycle=pace(k, delay, service, cv, s),
+            served=k * service + product(delay, first),
+        )
     )
-    start = BUNCH * s * np.sqrt((n - 1.0) * (k - 1.0)) * bunch
-    return np.asarray((n - 1.0) * cycle + last + start)
+
+
+class LastCycle(NamedTuple):
+    """What the end of the last job follows from; the first four (points,), others (5, points)."""
+
+    k: Array  # jobs in the last cycle [1]
+    together: Array  # jobs that start together [1]
+    n: Array  # cycles [1]
+    s: Array  # cv of a service [1]
+    delay: Array  # z + f, of the job that is last [s]
+    service: Array  # x [s]
+    cv: Array  # of the delay [1]
+    spread: Array  # E(n), over the delay [1]
+    spread_once: Array  # E(1) [1]
+    cycle: Array  # C [s]
+    served: Array  # a [s]
+
+
+def last_end(of: LastCycle) -> Array:
+    """T of the formula, and its derivatives."""
+    k, n, delay, service = of.k, of.n, of.delay, of.service
+    more = of.spread - of.spread_once
+    more[0] = np.maximum(more[0], 0.0)  # rounding
+    alone = ratio(delay, of.cycle)
+    bunch = product(product(alone, alone), service)
+    catching_up = product(more, _caught_up(n, more, delay, of.cycle))
+    last = larger_root(
+        of.served,
+        delay + service + product(delay, of.spread_once + catching_up),
+        (1.0 - 1.0 / k) * TOGETHER * product(product(delay, service), of.cv)
+        + (k - 1.0) * OVERLAP * (1.0 - 1.0 / n) * product(product(bunch, of.spread), delay),
+    )
+    start = BUNCH * of.s * np.sqrt((n - 1.0) * (of.together - 1.0)) * bunch
+    return np.asarray((n - 1.0) * of.cycle + last + start)
 
 
 def _caught_up(n: Array, more: Array, delay: Array, cycle: Array) -> Array:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class SpmdTask(PointTask):
         is_whole = self.cycles == int(self.cycles)
         if is_whole and (self.cycles <= FEW_CYCLES or services <= FEW_SERVICES):
             return _run(self, cycle, int(self.cycles), effort, where)
-        if cycle.jobs % cycle.disks:  # larger clusters are slower, and the program ends with them
+        if cycle.heavy or cycle.jobs % cycle.disks:  # the program ends with the slowest
             return _run(self, cycle, FEW_CYCLES, effort, where)
         return _long_run(self, cycle, effort, where)
 
@@ -127,8 +127,9 @@ class SpmdSimulator(Simulator):
         stretched = sum(one.way == "part of a run" for one in simulated)
         if stretched:
             yield (
-                f"Clusters are unequal at {points_of(stretched, grid.shape)}: only a part of the "
-                "run was simulated there and scaled up, so its start and end weigh too much."
+                f"Clusters or groups are unequal at {points_of(stretched, grid.shape)}: only a "
+                "part of the run was simulated there and scaled up, so its start and end weigh "
+                "too much."
             )
         cold = [k for k, one in enumerate(simulated) if not one.warmed_up]
         if cold:
@@ -191,7 +192,7 @@ def task_of(
         bursts=float(demands.bursts[place]),
         burst_count=phase.bursts,
         group=round(float(demands.group[place])),
-        cpu=float(demands.computing[place]),
+        **_computing(demands, place),
         startup=float(demands.startup[place]),
         transfer=uncontended,
         service=float(demands.queue[place]),
@@ -204,6 +205,17 @@ def task_of(
     return SpmdTask(
         cycle=cycle if count > 0 else None, cycles=count, away=float(demands.delay[place])
     )
+
+
+def _computing(demands: Demands, place: tuple[int, ...]) -> dict[str, Any]:
+    """Computing times of a burst at a point, as `Cycle` has them."""
+    if demands.imbalance[place] == 1.0:
+        return {"cpu": float(demands.computing[place])}
+    return {
+        "cpu": float(demands.light_computing[place]),
+        "heavy": round(float(demands.heavy[place])),
+        "heavy_cpu": float(demands.heavy_computing[place]),
+    }
 
 
 def _joined(task: SpmdTask, cycle: Cycle, effort: PhaseEffort, where: Where) -> Simulated:
@@ -295,9 +307,9 @@ def _parts(
     """
     bursts = cycles * cycle.bursts
     delay = result.delay.value
-    away = min(bursts * task.away, delay) if cycle.cpu > 0 else delay
+    away = min(bursts * task.away, delay) if cycle.mean_cpu > 0 else delay
     computing = delay - away
-    own = computing if cycle.group == 1 else min(bursts * cycle.cpu, computing)
+    own = computing if cycle.group == 1 else min(bursts * cycle.mean_cpu, computing)
     return np.array(
         [own, away + result.communication.value, result.io.value, computing - own + waiting]
     )

@@ -27,6 +27,7 @@ References
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,8 @@ class Demands:
     io_startup: Array  # S0_io [s]
     io_transfer: Array  # SR_io: all bytes at the rate of one server [s]
     traffic: Array  # processors of a group whose transfers use the shared network: 1 or c [1]
+    imbalance: Array  # shared work of a heavy processor over the mean, b; 1: all are equal [1]
+    heavy: Array  # heavy processors, h [1]
 
     @property
     def groups(self) -> Array:
@@ -65,8 +68,20 @@ class Demands:
 
     @property
     def computing(self) -> Array:
-        """Computing of a burst, u [s]."""
+        """Computing of a burst, u, the mean over processors [s]."""
         return self.parallel / self.p + self.serial
+
+    @property
+    def heavy_computing(self) -> Array:
+        """Computing of a burst of a heavy processor [s]."""
+        return self.imbalance * self.parallel / self.p + self.serial
+
+    @property
+    def light_computing(self) -> Array:
+        """Computing of a burst of one of the others, which have what is left of the work [s]."""
+        others = np.maximum(self.p - self.heavy, 1.0)
+        left = np.maximum(self.p - self.heavy * self.imbalance, 0.0) / others
+        return left * self.parallel / self.p + self.serial
 
     @property
     def delay(self) -> Array:
@@ -77,6 +92,18 @@ class Demands:
     def queue(self) -> Array:
         """Service at the shared network, x [s]."""
         return self.shared * self.traffic
+
+
+HEAVY: Final = "compute.heavy"
+DEMANDED: Final = (  # fields that times are proportional to, all together
+    "parallel",
+    "serial",
+    "startup",
+    "transfer",
+    "shared",
+    "io_startup",
+    "io_transfer",
+)
 
 
 def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
@@ -109,6 +136,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     )
     parallel = computing_time(compute.parallel, machine, at)
     moving, serial = memory_time(phase, machine, at), computing_time(compute.serial, machine, at)
+    imbalance, heavy = _imbalance(phase, at)
     startup = talks * _startup(phase, machine, among)
     transfer, shared = _transfer(phase, machine, among)
     return Demands(
@@ -123,6 +151,8 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         shared=talks * shared,
         **_io(phase.io, machine, at),
         traffic=group if phase.communication.traffic == "processor" else np.ones(()),
+        imbalance=imbalance,
+        heavy=heavy,
     )
 
 
@@ -156,6 +186,48 @@ def _group(group: Array, p: Array) -> Array:
             name, must="divide p", got=f"{c:g} at p = {at:g}", hint=f"Leave that p out{formula}."
         )
     return np.asarray(group)
+
+
+def _imbalance(phase: SpmdTables, at: Point) -> tuple[Array, Array]:
+    """Shared work of a heavy processor over the mean, and heavy processors; 1 of a lone one."""
+    given, p = phase.compute, at["p"]
+    if given.imbalance is None:
+        return np.ones(()), np.ones(())
+    few = np.ones(()) if given.heavy is None else given.heavy(at)
+    heavy, imbalance, p = np.broadcast_arrays(few, given.imbalance(at), p)
+    alone = p == 1
+    heavy = np.where(alone, 1.0, heavy)
+    name = HEAVY
+    ok = (heavy >= 1) & (heavy == np.floor(heavy))
+    hint = 'Write for example "max(1, floor(p/8))".'
+    require(name, heavy, ok, must="be a whole number of at least 1", hint=hint)
+    many = ~alone & (heavy >= p)
+    if many.any():
+        raise ParameterError(
+            name,
+            must="be less than p",
+            got=f"{heavy[many].flat[0]:g} at p = {p[many].flat[0]:g}",
+            hint="Leave that p out, or write a formula such as "
+            f'"min({heavy[many].flat[0]:g}, p - 1)".',
+        )
+    most = p / heavy
+    name = given.imbalance.name
+    if name in at or f"{name}*" in at:  # a sample of an uncertain number, or one that is varied
+        imbalance = np.clip(imbalance, 1.0, most)
+    imbalance = np.where(alone, 1.0, imbalance)
+    hint = "It is the work of a heavy processor over the mean: 1.3 is 30% more."
+    require(name, imbalance, imbalance >= 1, must="be at least 1", hint=hint)
+    over = imbalance > most * (1.0 + 1e-12)
+    if over.any():
+        place = f"{imbalance[over].flat[0]:g} at p = {p[over].flat[0]:g}"
+        raise ParameterError(
+            name,
+            must=f"be at most p/heavy = {most[over].flat[0]:g}, which leaves the others no work",
+            got=place,
+            hint=f'Write for example "min({imbalance[over].flat[0]:g}, '
+            f'p/{heavy[over].flat[0]:g})".',
+        )
+    return np.asarray(imbalance), np.asarray(heavy)
 
 
 def _amount(amount: Amount | None, at: Point) -> Array:

@@ -53,6 +53,7 @@ from parcast.laws.spmd.demands import (
     memory_time,
     with_servers,
 )
+from parcast.laws.spmd.imbalance import approximations, imbalanced_run, imbalanced_slopes
 from parcast.laws.spmd.networks import FEW_CYCLES, cycle, ends_apart, run_of
 from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
 from parcast.laws.spmd.transfers import NodeRoute, byte_time, transfer_of
@@ -62,18 +63,16 @@ from parcast.laws.spmd.transfers import NodeRoute, byte_time, transfer_of
 DEARNESS: Final = {"synchronous": 20, "striped": 50, "clustered": 200}
 DEARNESS_OF_OWN_IO: Final = 1000  # half a millisecond, or some
 DEAREST: Final = 8000
+DEARNESS_OF_IMBALANCE: Final = {"synchronous": 1000, "striped": 400, "clustered": 10_000}
 
 
-def spmd_slopes(
-    phase: SpmdTables, machine: Machine, at: Point, demand: Demands, run: CycleDemands
-) -> Slopes:
-    """Derivatives of the time of all cycles, `run`, by the logarithm of each amount. [s].
+def spmd_slopes(phase: SpmdTables, machine: Machine, at: Point, by: Slopes) -> Slopes:
+    """Derivatives of a time by the logarithm of each amount, from those `by` its demands. [s].
 
     By the names of the amounts that are given: the phase's ("compute.parallel", except counts of
     cycles, bursts and groups, and those of a law of its I/O) and the machine's
     ("network.latency").
     """
-    by = demand_slopes(phase, demand, run)
     slopes = {
         **_of_computing(phase, machine, by, at),
         **_of_messages(phase, machine, by, at),
@@ -255,12 +254,22 @@ class SpmdPhase(SpmdTables):
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle in the long run at every point of a grid [s]."""
-        return self.solve(self.demands(machine, at)).breakdown
+        demand = self.demands(machine, at)
+        if self._is_imbalanced:
+            return imbalanced_run(self, demand, np.ones(()))
+        return self.solve(demand).breakdown
 
     def times(self, machine: Machine, at: Point) -> Breakdown:
         """Time of all cycles at every point of a grid, as `Phase.times` [s]."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused where it is asked for
-            return self.run(self.demands(machine, at), self.cycles(at)).breakdown
+            demand = self.demands(machine, at)
+            if self._is_imbalanced:
+                return imbalanced_run(self, demand, self.cycles(at))
+            return self.run(demand, self.cycles(at)).breakdown
+
+    @property
+    def _is_imbalanced(self) -> bool:
+        return self.compute.imbalance is not None
 
     def run(self, demand: Demands, cycles: Array) -> CycleDemands:
         """Time of all cycles that ask for `demand`, with its derivatives."""
@@ -273,9 +282,17 @@ class SpmdPhase(SpmdTables):
         """
         if any(f"{name}*" in at for name in self.priced):
             return None
-        demand = self.demands(machine, at)
-        run = self.run(demand, self.cycles(at))
-        return run.breakdown.time, spmd_slopes(self, machine, at, demand, run)
+        time, by = self._by_demands(machine, at)
+        return time, spmd_slopes(self, machine, at, by)
+
+    def _by_demands(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
+        """Time of all cycles, and its derivatives by what they ask for."""
+        demand, cycles = self.demands(machine, at), self.cycles(at)
+        if self._is_imbalanced:
+            run = imbalanced_run(self, demand, cycles)
+            return run.time, imbalanced_slopes(self, demand, cycles)
+        solved = self.run(demand, cycles)
+        return solved.breakdown.time, demand_slopes(self, demand, solved)
 
     @property
     def alone(self) -> "SpmdPhase":
@@ -287,8 +304,7 @@ class SpmdPhase(SpmdTables):
     def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
         """Derivatives of the time of all cycles by the service times of each resource [s]."""
         with np.errstate(over="ignore", invalid="ignore"):  # infinite, of times near 0
-            demand = self.demands(machine, at)
-            by = demand_slopes(self, demand, self.run(demand, self.cycles(at)))
+            _, by = self._by_demands(machine, at)
         return Breakdown(
             compute=by["parallel"] + by["serial"],
             communication=by["startup"] + by["transfer"] + by["shared"],
@@ -309,6 +325,10 @@ class SpmdPhase(SpmdTables):
     @property
     def dearness(self) -> int:
         """More where processors end apart or I/O has its law, most where sums differ by point."""
+        if self._is_imbalanced:
+            joins = self.io.kind == "synchronous"
+            chained = joins and self.bursts == "geometric"
+            return DEAREST if chained else DEARNESS_OF_IMBALANCE[self.io.kind]
         if self._sums_differ:
             return DEAREST
         if isinstance(self.io, IoLaw):
@@ -327,6 +347,8 @@ class SpmdPhase(SpmdTables):
         if ends_apart(self):
             yield from self._few_cycles(with_servers(machine, at))
         yield from self._memory_bound(machine, at)
+        if self._is_imbalanced:
+            yield from approximations(self, self.demands(machine, at))
 
     def _memory_bound(self, machine: Machine, at: Point) -> Iterator[str]:
         """Say where memory bandwidth limits the computing."""

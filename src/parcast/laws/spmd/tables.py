@@ -95,11 +95,34 @@ class Computing(Description):
         "Bytes that the shared work moves between memory and the processors; computing takes the "
         "longer of the two.",
     )
+    imbalance: Annotated[Amount, Of("count", name="compute.imbalance")] | None = parameter(
+        None,
+        "Load imbalance: shared work of the processors with the most, over the mean of all.",
+    )
+    heavy: Annotated[Amount, Of("count", name="compute.heavy")] | None = parameter(
+        None,
+        "Processors with the most, less than p, by default 1; the others have the rest in equal "
+        "shares.",
+    )
     variability: Variability = Field(
         default="none",
         description="Distribution of the time of a burst: none (constant), exponential, uniform "
         "(on [0, 2 means]) or the coefficient of variation of a gamma distribution.",
     )
+
+    @model_validator(mode="after")
+    def _heavy_has_imbalance(self) -> "Computing":
+        if self.imbalance is None and self.heavy is not None:
+            raise ParameterError(
+                "heavy",
+                must="stand beside imbalance",
+                hint="Add imbalance = 1.3, or delete heavy.",
+            )
+        if self.heavy is not None and self.heavy.spread > 0:
+            raise ParameterError(
+                "heavy", must="have no +-, as it counts processors", hint="Leave out its +-."
+            )
+        return self
 
     @cached_property
     def law(self) -> TimeLaw:
@@ -277,6 +300,16 @@ class SpmdTables(Phase):
             return {"bursts": "geometric", **keys}
         return keys
 
+    @model_validator(mode="after")
+    def _published_is_balanced(self) -> "SpmdTables":
+        if self.reading == "published" and self.compute.imbalance is not None:
+            raise ParameterError(
+                "reading",
+                must='be "corrected" with compute.imbalance: the published equations have none',
+                hint="Leave reading out.",
+            )
+        return self
+
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Give the JSON Schema of a phase: its I/O has keys of its own, or is one of the laws."""
@@ -311,9 +344,12 @@ class SpmdTables(Phase):
 
     @property
     def priced(self) -> frozenset[str]:
-        """Names of the amounts that a law of its I/O has."""
+        """Names of the amounts that a law of its I/O has, and of the imbalance."""
         has_law = isinstance(self.io, IoLaw)
-        return frozenset(name for name, _ in self.io.amounts()) if has_law else frozenset()
+        names = [name for name, _ in self.io.amounts()] if has_law else []
+        if self.compute.imbalance is not None:
+            names.append(self.compute.imbalance.name)
+        return frozenset(names)
 
     @property
     def is_exponential(self) -> bool:

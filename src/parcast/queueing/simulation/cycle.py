@@ -118,12 +118,16 @@ class Route:
     bursts: float  # mean number
     geometric: bool  # or else one of the two whole numbers around the mean
     cpu: float  # mean time of one processor [s]
+    heavy: int  # processors, those of the first jobs, that compute for another time
+    heavy_cpu: float  # their mean time [s]
+    group: int
     startup: float  # [s]
     transfer: float  # [s]
     service: float  # at the shared communication queue [s]
     io: float  # [s]
     disks: int
     cpu_law: Sampler  # of the slowest processor of a group
+    mixed_laws: tuple[Sampler, Sampler]  # of the slowest heavy and other processor of one group
     transfer_law: Sampler
     service_law: Sampler
     io_law: Sampler
@@ -138,22 +142,38 @@ class Route:
             count += rng.random(size) < self.bursts - least
         return count
 
-    def delays(self, rng: np.random.Generator, size: int) -> Array:
-        """Times of that many bursts away from the queues. [s]."""
+    def delays(self, rng: np.random.Generator, job: Index) -> Array:
+        """Times of a burst of each `job` away from the queues. [s]."""
+        size = job.size
         delay = np.full(size, self.startup)
-        if self.cpu > 0:
+        if self.heavy > 0:
+            delay += self._unequal(rng, job)
+        elif self.cpu > 0:
             delay += self.cpu * self.cpu_law(rng, size)
         if self.transfer > 0:
             delay += self.transfer * self.transfer_law(rng, size)
         return delay
 
-    def sums(self, rng: np.random.Generator, counts: Index) -> Array:
-        """Times away from the queues in cycles of that many bursts each. [s]."""
+    def _unequal(self, rng: np.random.Generator, job: Index) -> Array:
+        """Computing times where the first processors compute longer. [s]."""
+        whole, rest = divmod(self.heavy, self.group)
+        cpu = np.where(job < whole, self.heavy_cpu, self.cpu)
+        slowest = np.asarray(cpu * self.cpu_law(rng, job.size))
+        if rest:
+            mixed = np.flatnonzero(job == whole)
+            heavy, other = self.mixed_laws
+            slowest[mixed] = np.maximum(
+                self.heavy_cpu * heavy(rng, mixed.size), self.cpu * other(rng, mixed.size)
+            )
+        return slowest
+
+    def sums(self, rng: np.random.Generator, counts: Index, job: Index) -> Array:
+        """Times away from the queues in cycles of that many bursts of each `job`. [s]."""
         total = np.zeros(counts.size)
         going = np.arange(counts.size)
         done = 0
         while going.size:
-            total[going] += self.delays(rng, going.size)
+            total[going] += self.delays(rng, job[going])
             done += 1
             going = going[counts[going] > done]
         return total
@@ -172,6 +192,8 @@ class Cycle:
     burst_count: str = "fixed"  # or "geometric"; a fixed 2.5 is 2 or 3, as likely
     group: int = 1  # c, processors of a job; the slowest ends the computing [1]
     cpu: float = 0.0  # mean computing time of a processor in a burst [s]
+    heavy: int = 0  # processors that compute for another time, those of the first jobs [1]
+    heavy_cpu: float = 0.0  # theirs, on average [s]
     startup: float = 0.0  # of communication, in a burst [s]
     transfer: float = 0.0  # mean of the uncontended part of the transfer, in a burst [s]
     service: float = 0.0  # mean at the communication queue, in a burst; 0: no such queue [s]
@@ -202,26 +224,46 @@ class Cycle:
         hint = "Let io be the time with all disks."
         require("disks", self.disks, one, must=must, hint=hint)
         at_least("bursts", self.bursts, 1, hint="Count the bursts of a cycle.")
+        whole("heavy", self.heavy, 0, hint="Count the processors that compute longer.")
+        few = self.heavy <= self.jobs * self.group
+        hint = "Leave it out where all compute the same."
+        require("heavy", self.heavy, few, must="be at most jobs * group", hint=hint)
         total = 0.0
-        for name in ("cpu", "startup", "transfer", "service", "io"):
+        for name in ("cpu", "heavy_cpu", "startup", "transfer", "service", "io"):
             total += float(mean_time(name, getattr(self, name)))
         hint = "A job must spend time somewhere."
         require("cpu", self.cpu, total > 0, must="be above 0 where all else is 0", hint=hint)
         self.route()
 
+    @property
+    def mean_cpu(self) -> float:
+        """Computing time of a burst, the mean over processors [s]."""
+        if not self.heavy:
+            return self.cpu
+        share = self.heavy / (self.jobs * self.group)
+        return share * self.heavy_cpu + (1.0 - share) * self.cpu
+
     def route(self) -> Route:
         """The same, ready to be drawn."""
+        rest = int(self.heavy) % int(self.group)
         return Route(
             jobs=int(self.jobs),
             bursts=float(self.bursts),
             geometric=self.burst_count == "geometric",
             cpu=float(self.cpu),
+            heavy=int(self.heavy),
+            heavy_cpu=float(self.heavy_cpu),
+            group=int(self.group),
             startup=float(self.startup),
             transfer=float(self.transfer),
             service=float(self.service),
             io=float(self.io),
             disks=int(self.disks),
             cpu_law=sampler("cpu_law", self.cpu_law, largest_of=int(self.group)),
+            mixed_laws=(
+                sampler("cpu_law", self.cpu_law, largest_of=max(rest, 1)),
+                sampler("cpu_law", self.cpu_law, largest_of=int(self.group) - rest),
+            ),
             transfer_law=sampler("transfer_law", self.transfer_law),
             service_law=sampler("service_law", self.service_law),
             io_law=sampler("io_law", self.io_law),

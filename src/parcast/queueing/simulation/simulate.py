@@ -10,7 +10,8 @@ operations on arrays (replications,). A service costs time in proportion to the 
 
 Each of K jobs (a job is a group of c processors) repeats a cycle: bursts, each a delay (the
 slowest of c computing times, a start-up, an uncontended transfer) and a visit to the one
-communication queue; then I/O, of one of three kinds:
+communication queue; then I/O, of one of three kinds. The first jobs may compute longer than the
+others. The kinds of I/O:
 
 - "synchronous": all jobs join, one I/O serves all, and all start again together;
 - "striped": each job visits the one disk queue, without waiting for the others to come;
@@ -87,13 +88,13 @@ class Circuit:
 
     def _start(self, at: Index, now: Array) -> None:
         """Let jobs begin a cycle; without a communication queue the disk is all they visit."""
-        counts = self.route.counts(self.rng, at.size)
+        counts, job = self.route.counts(self.rng, at.size), at % self.route.jobs
         if self.route.service > 0:
             self._flat_left[at] = counts
-            self._flat_arrival[at] = now + self.route.delays(self.rng, at.size)
+            self._flat_arrival[at] = now + self.route.delays(self.rng, job)
         else:
             self._flat_left[at] = 0
-            self._flat_arrival[at] = now + self.route.sums(self.rng, counts)
+            self._flat_arrival[at] = now + self.route.sums(self.rng, counts, job)
 
     def serve(self, rows: int) -> Visits:
         """Serve the job that arrives next in each of the first `rows` replications."""
@@ -115,7 +116,7 @@ class Circuit:
         done = start + service
         self._flat_free[queue] = done
         if io.size < rows:
-            delay = route.delays(rng, rows)
+            delay = route.delays(rng, job)
             delay[left == 1] = 0.0  # the disk is next
             self._flat_arrival[at] = done + delay
             self._flat_left[at] = left - 1
@@ -149,7 +150,8 @@ def _joined(route: Route, rows: int, rng: np.random.Generator) -> Array:
         end, response = _joined_queue(route, rows, rng)
     else:
         counts = route.counts(rng, rows * jobs)
-        end, response = route.sums(rng, counts).reshape(rows, jobs), np.zeros(rows)
+        each = np.tile(np.arange(jobs), rows)
+        end, response = route.sums(rng, counts, each).reshape(rows, jobs), np.zeros(rows)
     joined, mean = end.max(axis=1), end.mean(axis=1)
     io = route.io * route.io_law(rng, rows)
     return np.stack([joined + io, joined, io, mean - response, response, joined - mean], axis=1)
@@ -162,7 +164,7 @@ def _joined_queue(route: Route, rows: int, rng: np.random.Generator) -> tuple[Ar
     total = left.sum(axis=1)
     order = np.argsort(-total, kind="stable")  # the longest first, so that the active come first
     left, total = left[order], total[order]
-    arrival = route.delays(rng, rows * jobs).reshape(rows, jobs)
+    arrival = route.delays(rng, np.tile(np.arange(jobs), rows)).reshape(rows, jobs)
     end, free, response = np.zeros((rows, jobs)), np.zeros(rows), np.zeros(rows)
     flat_arrival, flat_left, flat_end = arrival.reshape(-1), left.reshape(-1), end.reshape(-1)
     first_job = np.arange(rows) * jobs
@@ -170,7 +172,8 @@ def _joined_queue(route: Route, rows: int, rng: np.random.Generator) -> tuple[Ar
     for step in range(int(total[0])):
         while total[active - 1] <= step:
             active -= 1
-        at = first_job[:active] + arrival[:active].argmin(axis=1)
+        job = arrival[:active].argmin(axis=1)
+        at = first_job[:active] + job
         now = flat_arrival[at]
         done = np.maximum(now, free[:active])
         done += route.service * route.service_law(rng, active)
@@ -179,7 +182,7 @@ def _joined_queue(route: Route, rows: int, rng: np.random.Generator) -> tuple[Ar
         bursts = flat_left[at] - 1
         flat_left[at] = bursts
         flat_end[at] = done
-        done += route.delays(rng, active)
+        done += route.delays(rng, job)
         done[bursts == 0] = np.inf
         flat_arrival[at] = done
     return end, response / jobs
