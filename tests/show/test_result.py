@@ -251,12 +251,9 @@ def test_a_picture_is_saved_where_there_is_one(result, tmp_path):
             result.save(tmp_path / "a.svg")
 
 
-OF_MATPLOTLIB = {"PipelineSchedule", "Timeline"}  # pictures that only it draws
-
-
 def test_both_writers_of_pictures_show_the_same(result):
-    if not result._picture or type(result).__name__ in OF_MATPLOTLIB:
-        pytest.skip("has no picture, or one that only matplotlib draws")
+    if not result._picture:
+        pytest.skip("has no picture")
     pytest.importorskip("matplotlib")
     with canvas.drawing_by("svg"):
         ours = result._drawn()

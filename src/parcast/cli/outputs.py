@@ -82,6 +82,11 @@ class Outputs:
         """Those that are drawn."""
         return [path for path in self.paths if format_of(path) in PICTURES]
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is a picture, in a file of its own or in a page."""
+        return bool(self.pictures) or "html" in map(format_of, self.paths)
+
     def _figures_beside(self, path: str) -> list[str]:
         """Places of the pictures as a document names them; LaTeX reads no SVG."""
         beside = os.path.dirname(os.path.abspath(path))

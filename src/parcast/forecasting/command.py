@@ -174,7 +174,7 @@ def command(
     check_memory(
         ctx, is_asked=question.memory, others=question.of_times | of_times, node=question.node
     )
-    if (quantity or overlay is not None) and not outputs.pictures:
+    if (quantity or overlay is not None) and not outputs.is_drawn:
         raise click.UsageError(
             "--quantity, --overlay and --panels require a picture. Add -o forecast.svg.", ctx
         )

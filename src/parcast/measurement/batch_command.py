@@ -152,7 +152,7 @@ def write(
 
     if until is not None or budget is not None:
         raise click.UsageError("--until chooses each run by the last ones: it makes no jobs.")
-    if at is not None or outputs.pictures:
+    if at is not None or outputs.is_drawn:
         raise click.UsageError("--at and pictures are of the forecast: give them to collect.")
     if jobs.submit:
         require_sbatch()

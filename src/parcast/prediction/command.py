@@ -144,7 +144,7 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     question = Configurations.of(ctx, **options)
-    if (picture or quantity) and not outputs.pictures:
+    if (picture or quantity) and not outputs.is_drawn:
         asked, figure = "picture" if picture else "quantity", picture or "contours"
         raise click.UsageError(f"--{asked} requires a figure to draw. Add -o {figure}.svg.", ctx)
     outputs.check([question.program, question.machine])

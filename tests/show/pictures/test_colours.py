@@ -14,7 +14,11 @@ SPENT = ("COMPUTING", "MERGING", "COMMUNICATION", "RECEIVING", "INPUT_OUTPUT", "
 PALETTE = {"BLUE", "VERMILLION", "GREEN", "PURPLE", "ORANGE", "SKY", "OLIVE", "BLACK", "GREY"}
 # Pictures of several methods or kinds of requests, each with a marker of its own, as series are.
 SERIES = {"validation/picture.py"}
-PLAIN = {"show/pictures/canvas.py", "show/pictures/elements.py"}  # text and grid
+PLAIN = {
+    "show/pictures/canvas.py",
+    "show/pictures/elements.py",
+    "show/pictures/axes.py",
+}  # text and grid
 PICTURES = sorted(
     path
     for path in ROOT.rglob("*.py")

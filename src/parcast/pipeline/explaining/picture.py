@@ -78,24 +78,12 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
         if result.steps >= MOST_STEPS:
             notes.append(f"The first {MOST_STEPS} of {result.steps + 1} steps.")
         canvas.add_legend(figure, entries, notes=notes)
-        _settle(figure)
+        canvas.settle(figure)
     return figure
-
-
-def _settle(figure: "Figure") -> None:
-    """Lay out the axes in rounded places, as the last digits of a layout vary between calls."""
-    with canvas.any_letters():
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for ax in figure.axes:
-        places = [round(edge, 5) for edge in ax.get_position().bounds]
-        ax.set_position((places[0], places[1], places[2], places[3]))
 
 
 def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
     """Draw what each rank does in each step, rank 0 at the top."""
-    from matplotlib.collections import PolyCollection
-
     steps = min(result.steps + 1, MOST_STEPS)
     shown = [x for x in result.activities if x.step < steps]
     has_texts = steps <= MOST_TEXTS and result.ranks <= MOST_TEXTS
@@ -107,9 +95,7 @@ def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
             boxes = [*_blocks(those)]
         if boxes:
             word, text = WORDS[kind]
-            entries[word + text * has_texts] = ax.add_collection(
-                PolyCollection(boxes, facecolor=colour, edgecolor="none")
-            )
+            entries[word + text * has_texts] = canvas.draw_boxes(ax, boxes, colour)
     if has_texts:
         longest = max((len(items_text(x.items)) for x in shown), default=1)
         size = min(8.0, 8.0 * 6 * 15 / (longest * max(steps, 7) * 1.15))
@@ -190,8 +176,6 @@ def _groups(result: PipelineSchedule) -> list[ItemRange]:
 
 def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
     """Draw the stages that groups of items go through, each a time unit after the one before."""
-    from matplotlib.collections import PolyCollection
-
     stages, names = stages_of(result), [items_text(x) for x in _groups(result)]
     groups = len(names)
     entries: dict[str, Artist] = {}
@@ -205,7 +189,7 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
         if not cells:
             continue
         boxes = [_box(time, group - BAR / 2, group + BAR / 2) for time, group in cells]
-        drawn = ax.add_collection(PolyCollection(boxes, facecolor=colour, edgecolor="none"))
+        drawn = canvas.draw_boxes(ax, boxes, colour)
         if kind:
             entries[kind] = drawn
         for time, group in cells:
@@ -226,8 +210,6 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
 
 def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
     """Draw the merge tree, its items below and its root at the top, with the rank of each node."""
-    from matplotlib.collections import LineCollection
-
     leaves = tree.levels[0]
     places = {
         node.items: ((node.items.first + node.items.stop - 1) / 2, level)
@@ -235,7 +217,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
         for node in nodes
     }
     lines = [[places[node.items], places[merge.items]] for node, merge in tree.branches()]
-    ax.add_collection(LineCollection(lines, colors=colours.REFERENCE, linewidths=0.8, zorder=1))
+    canvas.draw_segments(ax, lines, colours.REFERENCE, width=0.8, zorder=1)
     ranks = max((node.rank for level in tree.levels for node in level), default=0)
     is_named = len(leaves) <= MOST_NAMED
     size = 8.0 if len(leaves) <= 20 else 6.0

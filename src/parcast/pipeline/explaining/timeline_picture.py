@@ -49,21 +49,18 @@ def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
 
 def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]":
     """Draw all lanes; say what is not drawn."""
-    from matplotlib.collections import PolyCollection
-
     trace, unit = result.trace, readable_unit(result.seconds)
     scale, ranks = TIME_UNITS[unit], len(result.ranks)
     entries: dict[str, Artist] = {}
     for name, events in (("task", trace.tasks), ("merge", trace.merges), ("fetch", trace.fetches)):
         boxes = _boxes(events, result.seconds / POINTS, scale, STRIP if name == "fetch" else BAR)
         if len(boxes):
-            style: dict[str, Any] = {"facecolor": COLOURS[name], "edgecolor": "none"}
-            entries[name] = ax.add_collection(PolyCollection(boxes, **style))
+            entries[name] = canvas.draw_boxes(ax, boxes, COLOURS[name])
     lines, notes = _draw_messages(ax, trace.messages, scale)
     entries |= lines
     if len(trace.deliveries):
         where = trace.deliveries["end"] / scale, trace.deliveries["rank"]
-        style = {
+        style: dict[str, Any] = {
             "marker": ">",
             "color": colours.COMMUNICATION,
             "ls": "none",
@@ -101,8 +98,6 @@ def _draw_messages(
     ax: "Axes", messages: Events, scale: float
 ) -> "tuple[dict[str, Artist], list[str]]":
     """Draw each message as a line from its sender to its receiver, in the order of their times."""
-    from matplotlib.collections import LineCollection
-
     if not len(messages):
         return {}, []
     notes = []
@@ -113,6 +108,5 @@ def _draw_messages(
     end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
     pairs = [*np.stack([start, end], axis=1)]
     width = 0.9 if len(pairs) <= 100 else 0.6
-    lines = LineCollection(pairs, colors=colours.COMMUNICATION, linewidths=width)
-    lines.set_zorder(3)
-    return {"message": ax.add_collection(lines)}, notes
+    drawn = canvas.draw_segments(ax, pairs, colours.COMMUNICATION, width=width, zorder=3)
+    return {"message": drawn}, notes

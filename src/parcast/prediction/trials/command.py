@@ -75,7 +75,7 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     [program], machines, [timings] = in_places(ctx, files, (PROGRAM, ANY_MACHINE, TIMINGS))
-    if picture and not outputs.pictures:
+    if picture and not outputs.is_drawn:
         raise click.UsageError(f"--picture requires a figure to draw. Add -o {picture}.svg.", ctx)
     written = [path for path in outputs.paths if format_of(path) == "toml"]
     outputs.check([timings, *machines, *([] if program in written else [program])])

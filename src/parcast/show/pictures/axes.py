@@ -1,6 +1,6 @@
 """Axes that keep what is drawn in them, called as those of matplotlib are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
@@ -13,6 +13,7 @@ from parcast.show.pictures.marks import (
     ErrorMark,
     LineMark,
     Mark,
+    SegmentMark,
     TextMark,
     spans_of,
     style_of,
@@ -20,6 +21,7 @@ from parcast.show.pictures.marks import (
 
 AnyMark = TypeVar("AnyMark", bound=Mark)
 
+ON_COLOURS: Final = "#111111"  # of texts, which stand on areas: also on a dark page
 GUESS: Final = (0.775, 0.77)  # of the width and height of a figure, that its axes have
 
 
@@ -220,6 +222,7 @@ class SvgAxes:
     def text(self, x: float, y: float, text: str, **style: Any) -> TextMark:
         """Write a text at a place of the data, or with `transform` of the axes."""
         look = style_of(style)
+        look.setdefault("color", ON_COLOURS)
         is_share = look.pop("transform", None) == AXES
         words = TextMark(look, text=text, at=(x, y), of_axes=(is_share, is_share))
         return self._add(words)
@@ -232,8 +235,11 @@ class SvgAxes:
         *,
         xycoords: str = "data",
         **style: Any,
-    ) -> TextMark:
-        """Write a text some points aside from a place."""
+    ) -> Mark:
+        """Write a text some points aside from a place, or draw an arrow without a text."""
+        arrow = style.get("arrowprops") or {}
+        if not text and arrow.get("arrowstyle") == "->":
+            return self.arrow(xytext, xy, arrow, style.get("zorder", 2.0))
         if style.pop("textcoords", "") != "offset points":
             raise NotDrawnError("annotate without offset points")
         look = style_of(style)
@@ -241,6 +247,30 @@ class SvgAxes:
         return self._add(
             TextMark(look, text=text, at=xy, aside=xytext, of_axes=(False, up_is_share))
         )
+
+    def arrow(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        look: Mapping[str, Any],
+        order: float,
+    ) -> SegmentMark:
+        """Draw an arrow with an open head, as large as `mutation_scale` says."""
+        style = {"linewidth": look.get("lw", 1.0), "zorder": order}
+        ends = np.array([[start, end]], dtype=np.float64)
+        head = 0.4 * float(look.get("mutation_scale", 10.0))
+        return self._add(SegmentMark(style, ends=ends, colour=look["color"], head=head))
+
+    def boxes(self, corners: Sequence[Any], colour: Any) -> AreaMark:
+        """Fill areas, each given by its corners."""
+        every = [np.asarray(x, dtype=np.float64) for x in corners]
+        return self._area(every, {"color": colour})
+
+    def segments(self, ends: Any, colour: Any, width: float, order: float) -> SegmentMark:
+        """Draw lines, each given by its ends."""
+        style = {"linewidth": width, "zorder": order}
+        every = np.asarray(ends, dtype=np.float64).reshape(-1, 2, 2)
+        return self._add(SegmentMark(style, ends=every, colour=colour))
 
     @property
     def transAxes(self) -> str:  # noqa: N802 - the name that matplotlib has
@@ -430,17 +460,20 @@ class StraightMark(LineMark):
 
 
 class Spines:
-    """The frame of axes, of which pictures leave out the sides above and on the right."""
+    """The sides of the frame of axes, some of which pictures leave out."""
 
-    is_open = False
+    def __init__(self, shown: set[str] | None = None, named: Sequence[str] = ()) -> None:
+        self.shown = {"left", "bottom", "right", "top"} if shown is None else shown
+        self._named = named
 
-    def __getitem__(self, _sides: Sequence[str]) -> "Spines":
-        """Those two sides, as no picture asks for others."""
-        return self
+    def __getitem__(self, sides: Sequence[str]) -> "Spines":
+        """Some of them, by their names."""
+        return Spines(self.shown, sides)
 
     def set_visible(self, is_visible: bool) -> None:
         """Leave them out, or draw them."""
-        self.is_open = not is_visible
+        change = self.shown.update if is_visible else self.shown.difference_update
+        change(self._named)
 
 
 class Extent:

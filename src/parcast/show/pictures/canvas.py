@@ -19,7 +19,7 @@ import numpy as np
 
 from parcast.errors import ParameterError, ParcastError, one_line
 from parcast.files.document import ending_of, replacing
-from parcast.show.pictures.axes import NotDrawnError
+from parcast.show.pictures.axes import NotDrawnError, SvgAxes
 from parcast.show.pictures.colours import BAR_LABEL, GREY, PALE
 from parcast.show.pictures.elements import Paint
 from parcast.show.pictures.figure import SvgFigure
@@ -164,6 +164,42 @@ def plain_axes(ax: "Axes") -> None:
     ax.grid(color=PALE, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def draw_boxes(ax: "Axes", corners: Sequence[Any], colour: str) -> "Artist":
+    """Fill areas of one colour, each given by its corners."""
+    own: Any = ax
+    if isinstance(own, SvgAxes):
+        return own.boxes(corners, colour)  # type: ignore[return-value]  # as good in a legend
+    from matplotlib.collections import PolyCollection
+
+    return ax.add_collection(PolyCollection(corners, facecolor=colour, edgecolor="none"))
+
+
+def draw_segments(
+    ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
+) -> "Artist":
+    """Draw straight lines of one colour, each given by its two ends."""
+    own: Any = ax
+    if isinstance(own, SvgAxes):
+        return own.segments(ends, colour, width, zorder)  # type: ignore[return-value]  # likewise
+    from matplotlib.collections import LineCollection
+
+    lines = LineCollection(ends, colors=colour, linewidths=width, zorder=zorder)
+    return ax.add_collection(lines)
+
+
+def settle(figure: "Figure") -> None:
+    """Lay out the axes in rounded places, as the last digits of a layout vary between calls."""
+    own: Any = figure
+    if isinstance(own, SvgFigure):
+        return
+    with any_letters():
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for ax in figure.axes:
+        places = [round(edge, 5) for edge in ax.get_position().bounds]
+        ax.set_position((places[0], places[1], places[2], places[3]))
 
 
 def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":

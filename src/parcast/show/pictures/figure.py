@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from math import ceil
 from typing import Any, Final
 
@@ -364,9 +365,11 @@ def _frame(axes: SvgAxes, paint: Paint) -> Iterator[str]:
     """Write the frame, the ticks and the texts beside them."""
     x, y, ink = axes.x, axes.y, paint("black")
     left, right, top, bottom = x.start, x.end, y.end, y.start
-    corners = [(left, top), (left, bottom), (right, bottom)]
-    corners += [] if axes.spines.is_open else [(right, top), (left, top)]
-    ticks = [corners]
+    corners = {"left": (left, top), "bottom": (left, bottom)}
+    corners |= {"right": (right, bottom), "top": (right, top)}
+    ends = [*corners.values(), (left, top)]
+    sides = zip(corners, pairwise(ends), strict=True)
+    ticks = [[*side] for name, side in sides if name in axes.spines.shown]
     texts = []
     for tick, label in x.marks():
         at = float(x.at(tick))

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from math import cos, isfinite, pi, sin
+from math import atan2, cos, isfinite, pi, sin
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -222,17 +222,20 @@ class AreaMark(Mark):
 
     def draw(self, paint: Paint) -> Iterator[str]:
         """Write each area."""
-        look = self._look(paint)
+        look, outlines = self._look(paint), []
         for i, area in enumerate(self.corners):
             x, y = (
                 clipped(scale.at(bounded(scale, area[:, k])), scale)
                 for k, scale in enumerate(self.frame)
             )
-            told = self.told[i] if i < len(self.told) else ""
-            title = element("title", escape(one_line(told))) if told else ""
-            if np.all(np.isfinite(x)) and np.all(np.isfinite(y)) and len(x):
-                outline = path_of(zip(x.tolist(), y.tolist(), strict=True))
-                yield element("path", title, d=f"{outline}Z", **look)
+            if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y)) and len(x)):
+                continue
+            outlines.append(f"{path_of(zip(x.tolist(), y.tolist(), strict=True))}Z")
+            if i < len(self.told):
+                title = element("title", escape(one_line(self.told[i])))
+                yield element("path", title, d=outlines.pop(), **look)
+        if outlines:
+            yield element("path", d="".join(outlines), **look)
 
     def entry(self, paint: Paint, x: float, y: float, width: float) -> Iterator[str]:
         """Write a small area."""
@@ -302,6 +305,55 @@ class ErrorMark(Mark):
             stroke_width=self.style.get("linewidth", 1.5),
             opacity=self.style.get("alpha"),
         )
+
+
+@dataclass(slots=True, eq=False)
+class SegmentMark(Mark):
+    """Straight lines from one place to another, possibly with heads at their ends."""
+
+    ends: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2, 2)))
+    colour: Any = "black"
+    head: float = 0.0  # length of a head [pt]
+
+    def extents(self) -> tuple[Array, Array]:
+        """Values of all ends."""
+        return self.ends[:, :, 0].ravel(), self.ends[:, :, 1].ravel()
+
+    def draw(self, paint: Paint) -> Iterator[str]:
+        """Write all lines as one path."""
+        x, y = (scale.at(self.ends[:, :, k]) for k, scale in enumerate(self.frame))
+        places = np.stack([x, y], axis=-1)
+        known = places[np.isfinite(places).all(axis=(1, 2))].tolist()
+        if known:
+            yield self._path(paint, known)
+
+    def entry(self, paint: Paint, x: float, y: float, width: float) -> Iterator[str]:
+        """Write one line across."""
+        yield self._path(paint, [[[x, y], [x + width, y]]])
+
+    def _path(self, paint: Paint, lines: Sequence[Sequence[Sequence[float]]]) -> str:
+        strokes = [path_of(line) for line in lines]
+        if self.head:
+            strokes += [path_of(tip_of(start, end, self.head)) for start, end in lines]
+        return element(
+            "path",
+            d="".join(strokes),
+            fill="none",
+            stroke=paint(self.colour),
+            stroke_width=self.style.get("linewidth", 1.0),
+        )
+
+
+def tip_of(
+    start: Sequence[float], end: Sequence[float], length: float
+) -> list[tuple[float, float]]:
+    """Points of the head of an arrow [pt]."""
+    angle = atan2(end[1] - start[1], end[0] - start[0])
+    left, right = (
+        (end[0] - length * cos(angle + turn), end[1] - length * sin(angle + turn))
+        for turn in (-0.45, 0.45)
+    )
+    return [left, (end[0], end[1]), right]
 
 
 @dataclass(slots=True, eq=False)
