@@ -88,7 +88,8 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
     [
         (
             "out.xls",
-            "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",
+            "-o must be a path that ends in .csv, .json, .html, .md, .tex, .svg, .png, .pdf, "
+            "got 'out.xls'.",
         ),
         ("folder.csv", "-o folder.csv must be a file, got a folder. Name a file in it."),
         ("kept.csv", "-o kept.csv must be a file that may be written, got a read-only one."),
@@ -112,7 +113,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_file_is_read(
 
 def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, monkeypatch):
     monkeypatch.setattr("parcast.cli.outputs.find_spec", lambda _: None)
-    said = parcast("forecast", times, "-p", "16", "-o", tmp_path / "out.svg")
+    said = parcast("forecast", times, "-p", "16", "-o", tmp_path / "out.png")
     assert said.status == 2
     assert said.err == (
         'parcast: Figures need matplotlib. Install with: pip install "parcast[plot]"\n'
@@ -126,7 +127,7 @@ def test_series_share_a_panel_or_have_one_each(parcast, machines, tmp_path):
     path = tmp_path / "out.svg"
     for options, panels in (((), 1), (("--overlay",), 1), (("--panels",), 2)):
         assert parcast("forecast", machines, "-p", "16", *options, "-o", path).status == 0
-        assert path.read_text().count('<g id="axes_') == panels
+        assert path.read_text().count('class="axes"') == panels
 
 
 @pytest.mark.parametrize("option", [("--quantity", "speedup"), ("--overlay",), ("--panels",)])

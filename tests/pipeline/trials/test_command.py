@@ -85,7 +85,7 @@ def test_every_form_has_the_same_facts(parcast, engine, tmp_path):
     runs = read_measurements(table)
     times = sorted(run["time_s"] for run in told["runs"] if run["counts"])
     assert sorted(runs.time.tolist()) == pytest.approx(times)
-    assert picture.read_text().count("<svg") == 1
+    assert picture.read_text().startswith("<?xml")
 
 
 def test_an_interval_that_reaches_0_is_drawn(parcast, engine, tmp_path):
@@ -93,7 +93,7 @@ def test_an_interval_that_reaches_0_is_drawn(parcast, engine, tmp_path):
     said = asked(parcast, "--schedule", "source", "-o", tmp_path / "a.svg", "--json")
     rows = json.loads(said.out)["rows"]
     assert min(row["lower_s"] for row in rows) == 0
-    assert (tmp_path / "a.svg").read_text().count("<svg") == 1
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
 
 
 def test_an_interruption_writes_a_part(parcast, engine, tmp_path):

@@ -256,7 +256,7 @@ class SvgFigure:
             )
         for axes in self.axes:
             if axes.is_visible:
-                yield element("g", "".join(drawn(axes, paint)))
+                yield element("g", "".join(drawn(axes, paint)), **{"class": "axes"})
         y = self.space.height - EDGE - self._below() + 4.0
         for entries in self.groups:
             rows = self._rows(entries)
