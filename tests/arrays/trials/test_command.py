@@ -131,7 +131,7 @@ def test_every_form_has_the_same_facts(parcast, machine, requests, tmp_path):
     runs = read_measurements(table)
     times = sorted(run["time_s"] for run in told["runs"])
     assert sorted(runs.time.tolist()) == pytest.approx(times)
-    assert picture.read_text().count("<svg") == 1
+    assert picture.read_text().startswith("<?xml")
 
 
 @pytest.mark.fault(

@@ -5,7 +5,6 @@ without JavaScript, which adds search, downloads and values of points by keyboar
 """
 
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from parcast.show.result import Result
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-TABLE: Final = re.compile("<table>.*?</table>", re.DOTALL)
 LONG: Final = 24  # rows of a table from which it has a height of its own
 LONGEST: Final = 300  # characters of what a picture says in words
 ABOUT: Final = {"law": "Method", "sources": "Sources"}  # of a document, and what it is called
@@ -149,13 +147,14 @@ def _section(answer: Answer, number: int, *, is_alone: bool) -> Iterator[str]:
 
 def _scrolling(html: str) -> str:
     """Let wide and long tables be moved within the page, also by keyboard."""
-
-    def boxed(found: re.Match[str]) -> str:
-        kind = "scroll long" if found[0].count("<tr") > LONG else "scroll"
-        before = f'<div class="{kind}" tabindex="0" role="group" aria-label="Table">'
-        return f"{before}{found[0]}</div>"
-
-    return TABLE.sub(boxed, html) + "\n"
+    before, *tables = html.split("<table>")
+    pieces = [before]
+    for each in tables:
+        rows, _, after = each.partition("</table>")
+        kind = "scroll long" if rows.count("<tr") > LONG else "scroll"
+        box = f'<div class="{kind}" tabindex="0" role="group" aria-label="Table">'
+        pieces.append(f"{box}<table>{rows}</table></div>{after}")
+    return "".join(pieces) + "\n"
 
 
 def _origin(document: Mapping[str, Any]) -> Iterator[str]:
