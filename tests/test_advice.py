@@ -29,6 +29,8 @@ DECLARES = re.compile(r"(\w+\.)?(\w+_)?(option|flag)")  # functions
 # Modules whose texts name commands or options and advise nothing; each with why.
 EXCEPTIONS = {
     "advice.py": "makes them",
+    "cli/__init__.py": "command lines to try first",
+    "reports/demo.py": "command lines to try next",
     "cli/answering.py": "maps options of other programs to those of the command, which it asks",
     "cli/failures.py": "maps arguments to options, which it checks against the command",
     "cli/outputs.py": "refuses -o and --json, of which it is the reader",

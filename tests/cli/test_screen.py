@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from parcast.cli import screen
+from parcast.cli import FIRST, screen
 from parcast.cli.screen import Progress
 from tests.conftest import COMMAND, ROOT, shown_on
 
@@ -52,6 +52,12 @@ def test_a_terminal_has_colours_that_add_nothing(machines):
         plain = on_terminal("forecast", machines, "-p", "64", env=env)
         assert "\x1b" not in plain
         assert plain == ESCAPE.sub("", seen)
+
+
+def test_parcast_alone_says_on_a_terminal_what_to_try_first():
+    seen = on_terminal()
+    assert seen == f"{FIRST}\n"
+    assert max(map(len, seen.splitlines())) <= 80
 
 
 def test_a_name_cannot_command_the_terminal(parcast):

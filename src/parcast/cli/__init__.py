@@ -6,6 +6,7 @@ What commands share is in `answering`, `options`, `ranges`, `reading`, `outputs`
 """
 
 import difflib
+import sys
 from typing import Final, NoReturn
 
 import click
@@ -43,6 +44,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
     "Tools": {
         "import": "parcast.cli.commands.import_files:command",
         "testbed": "parcast.cli.commands.testbed:command",
+        "demo": "parcast.reports.demo:command",
         "arrays": "parcast.arrays.store.command:arrays",
     },
 }
@@ -65,6 +67,13 @@ Examples:
   parcast forecast timings.csv --hold-out 64
 """
 
+FIRST: Final = f"""parcast {__version__}: how will a parallel program scale?
+
+  parcast demo                                      see a forecast
+  parcast forecast times.csv -p 512,1024            from a table of p and time_s
+  parcast measure -p 1,2,4 -- mpiexec -n {{p}} ./app  from a program of yours
+
+parcast --help lists all commands."""
 EPILOG: Final = """To complete commands and options with the Tab key, add to ~/.bashrc:
 
 \b
@@ -127,14 +136,13 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="parcast", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Print the help where no command is named."""
+    """Print what to try first on a terminal where no command is named, or else the help."""
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        click.echo(FIRST if sys.stdout and sys.stdout.isatty() else ctx.get_help())
 
 
 def main() -> NoReturn:
     """Run the command line of this process, and end the process with its status."""
-    import sys
     from contextlib import nullcontext
 
     from parcast.cli.failures import run
