@@ -30,8 +30,10 @@ BEGIN, END = "<!-- made by make.py: edit the code -->\n", "<!-- end of what is m
 COMMON = 2  # commands that have an option before it is explained once for all of them
 # Paragraphs of help that are left out: said once in the page, or shown in how-tos.
 LEFT_OUT = re.compile(r"^(?:\x08|Exit status:|Examples?:|(?:LIST|SIZES) is |Prints )")
-STANDARD_INPUT = re.compile(  # the same of sentences
+SAID = re.compile(  # the same of sentences
     r' *(?:The files may have any order; )?"-" is standard input(?:, for one of them)?\.'
+    r"| *PROGRAM and MACHINE are TOML files[^.;]*\.| *The files may have any order\."
+    r"| *LIST, SIZES and RANGE are as in [^.]*\."
 )
 BOUNDS = re.compile(r" *\[(?:at least [01]|1 to \d+)\]|; (?:at least [01]|1 to \d+)(?=\])")
 IN_EVERY = {"--json", "-v", "--debug", "--help", "-h"}  # or nearly: no section names them
@@ -49,10 +51,7 @@ DOCUMENTS = {  # heading, and the answers below it
     "The document of `parcast fit`": ["parcast.fitting.result:Fit"],
     "The document of `parcast simulate`": ["parcast.simulation.result:Simulation"],
     "The document of `parcast match`": ["parcast.deciding.machines.result:Match"],
-    "The document of `parcast compare`": [
-        "parcast.deciding.compare.result:VersionComparison",
-        "parcast.deciding.compare.changes:PartChange",
-    ],
+    "The document of `parcast compare`": ["parcast.deciding.compare.result:VersionComparison"],
     "The document of `parcast check`": ["parcast.deciding.check.result:RegressionCheck"],
     "The documents of `parcast project`": [
         "parcast.projection.result:Projection",
@@ -99,6 +98,7 @@ EVERYWHERE = {
     *("limited_by", "reasons", "mpi", "date"),
     *("series", "refused", "measured", "reach", "measured_p", "rests_on"),
     *("backtest_error", "no_forecast_p"),
+    *("call", "out_of_memory", "time_limit"),
 }
 SERIES = "keys of `key`"  # the same
 END_OF_INTERVAL = re.compile(r"^(?:lower|upper) end of ")
@@ -141,7 +141,7 @@ def paragraphs_of(command: click.Command) -> list[str]:
     text = inspect.cleandoc(command.help or "").split("\f")[0]
     every = [x.strip() for x in text.split("\n\n")]
     joined = [" ".join(x.split()) for x in every if not LEFT_OUT.match(x)]
-    return [escaped(STANDARD_INPUT.sub("", x)) for x in joined]
+    return [escaped(said) for x in joined if (said := SAID.sub("", x).strip())]
 
 
 def escaped(text: str) -> str:
@@ -161,7 +161,7 @@ def command_line() -> str:
     counted = Counter(record for _, command, _ in every for record in options_of(command))
     common: dict[str, tuple[str, str]] = {}  # of options of one name the one with most commands
     for record, count in counted.most_common():
-        if count >= COMMON and not is_output(record):
+        if count >= COMMON and ("(" in record[1] or not is_output(record)):
             common.setdefault(name_of(record), record)
     said = Counter(x for _, command, _ in every for x in dict.fromkeys(paragraphs_of(command)))
     repeated = [x for x, count in said.items() if count >= COMMON]
@@ -173,14 +173,15 @@ def command_line() -> str:
             continue
         text.append(f"## parcast {name}")
         arguments = [x for x in command.collect_usage_pieces(ctx) if x != "[OPTIONS]"]
-        text.append(f"`parcast {name} {' '.join(arguments)}`")
+        if arguments:
+            text.append(f"`parcast {name} {' '.join(arguments)}`")
         text += [x for x in paragraphs_of(command) if x not in repeated]
         options = options_of(command)
         here = [i for i, x in enumerate(order) if x in options and name_of(x) not in IN_EVERY]
-        outputs = [x for x in options if is_output(x)]
+        outputs = [x for x in options if is_output(x) and x not in order]
         rest = [x for x in options if x not in order and x not in outputs]
         text.append("\n".join(map(line_of, rest)))
-        shared = [*spans(here, order), *(f"`{formats_of(x)}`" for x in outputs)]
+        shared = [*spans(here, order), *(formats_of(x) for x in outputs)]
         if shared:
             text.append(f"Also {', '.join(shared)}.")
     return "\n\n".join(x for x in text if x)
@@ -195,12 +196,15 @@ def spans(here: list[int], order: list[tuple[str, str]]) -> Iterator[str]:
 
 def is_output(record: tuple[str, str]) -> bool:
     """Whether it is -o with nothing to say but its formats."""
-    return record[1].startswith("Write PATH too: ") and "(" not in record[1]
+    return record[1].startswith("Write PATH too: ")
 
 
 def formats_of(record: tuple[str, str]) -> str:
-    """Write -o with its formats."""
-    return f"-o {','.join(re.findall(r'[.][a-z]+', record[1]))}"
+    """Write -o with its formats, and what is in them."""
+    notes = re.findall(r"([.][a-z]+) \(([^)]+)\)", record[1])
+    formats = re.findall(r"[.][a-z]+", re.sub(r"\([^)]*\)", "", record[1]))
+    said = "; ".join(f"{format}: {note}" for format, note in notes)
+    return f"`-o {','.join(formats)}`" + (f" ({said})" if said else "")
 
 
 def name_of(record: tuple[str, str]) -> str:
@@ -255,7 +259,7 @@ def kinds_in(annotation: str, kind: type) -> list[type]:
     return [x for x in found if isinstance(x, type) and x.__module__.startswith("parcast.")]
 
 
-def document(kind: type, title: str, outline: str, seen: set[type]) -> list[str]:
+def document(kind: type, title: str, outline: str, seen: dict[type, str]) -> list[str]:
     """Give a list of keys, and the lists of what they hold."""
     lines: dict[tuple[str, str], list[str]] = {}
     below = []
@@ -269,9 +273,12 @@ def document(kind: type, title: str, outline: str, seen: set[type]) -> list[str]
             owner = inner
             unit, phrase, annotation = facts_of(inner).get(name, ("", "", ""))
         nested = [x for x in kinds_in(annotation, owner) if hasattr(x, "_outline")]
-        below += [(f"`{key.name}`", x, x._outline) for x in nested if x not in seen]
-        seen.update(nested)
         name = f"keys of `{key.path[-1].lstrip('_')}`" if key.is_spread else f"`{key.name}`"
+        if nested and seen.get(nested[0], key.name) != key.name:
+            phrase = f"{phrase}, with the keys of `{seen[nested[0]]}`"
+        below += [(f"`{key.name}`", x, x._outline) for x in nested if x not in seen]
+        for x in nested:
+            seen.setdefault(x, key.name)
         said = key.name in EVERYWHERE or name == SERIES
         if said or END_OF_INTERVAL.match(phrase):
             continue
@@ -298,17 +305,19 @@ MISSING: list[str] = []
 
 def documents() -> str:
     """Give what the page of documents repeats of the fields of results."""
-    text = []
+    text: list[str] = []
+    seen: dict[type, str] = {}  # what is nested, by the key that it is described at
     for heading, places in DOCUMENTS.items():
         text.append(f"## {heading}")
         for place in places:
             kind = load(place)
             schema = getattr(kind, "_schema", "")
             said = inspect.getdoc(kind).split("\n\n")[0].replace("\n", " ")
-            text.append(f"`{schema}` has:" if schema else said)
-            text += document(kind, "", getattr(kind, "_outline", "") or HIT, set())
+            text.append(f"`{schema}`:" if schema else said)
+            text += document(kind, "", getattr(kind, "_outline", "") or HIT, seen)
             if hasattr(kind, "_row"):
-                text += document(kind, "A row:", kind._row, set())
+                text += document(kind, "A row:", kind._row, seen)
+            seen.setdefault(kind, [heading, *re.findall(r"`(.*?)`", heading)][-1])
     return "\n\n".join(x for x in text if x)
 
 
