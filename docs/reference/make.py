@@ -29,11 +29,15 @@ BEGIN, END = "<!-- made by make.py: edit the code -->\n", "<!-- end of what is m
 
 COMMON = 2  # commands that have an option before it is explained once for all of them
 # Paragraphs of help that are left out: said once in the page, or shown in how-tos.
-LEFT_OUT = re.compile(r"^(?:\x08|Exit status:|Examples?:|(?:LIST|SIZES) is |Prints )")
+LEFT_OUT = re.compile(
+    r"^(?:\x08|Exit status:|Examples?:|(?:LIST|SIZES) is |Prints |A grammar is )"
+)
 SAID = re.compile(  # the same of sentences
-    r' *(?:The files may have any order; )?"-" is standard input(?:, for one of them)?\.'
+    r'; the files may have any order, and "-" is standard input(?=\.)'
+    r'| *(?:The files may have any order; )?"-" is standard input(?:, for one of them)?\.'
     r"| *PROGRAM and MACHINE are TOML files[^.;]*\.| *The files may have any order\."
     r"| *LIST, SIZES and RANGE are as in [^.]*\."
+    r"| *LIST is a list of [a-z ]*counts: .*?\(doubling\)\.| *SIZES is a list of [a-z ]+: \S+\."
 )
 BOUNDS = re.compile(r" *\[(?:at least [01]|1 to \d+)\]|; (?:at least [01]|1 to \d+)(?=\])")
 IN_EVERY = {"--json", "-v", "--debug", "--help", "-h"}  # or nearly: no section names them
