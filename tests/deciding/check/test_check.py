@@ -112,6 +112,16 @@ def test_runs_that_were_stopped_above_the_base_are_slower_and_said(number):
         assert any(f"p = 16 ({number} of 5 runs, after 60" in x for x in told.warnings)
 
 
+def test_runs_that_were_all_stopped_are_looked_into_before_the_next(tmp_path):
+    text = "p,time_s,status\n" + "".join(f"{p},600,timeout\n" for p in (1, 2, 4))
+    (tmp_path / "new.csv").write_text(text)
+    base = {"p": [1, 2, 4], "time": [100, 52, 28]}
+    said = parcast.check(str(tmp_path / "new.csv"), against=base).warnings
+    assert any("No run ended: find out whether the program hangs" in x for x in said)
+    some = parcast.check(stopped(1, 5, 60), against=runs(2)).warnings
+    assert not any("No run ended" in x for x in some)
+
+
 def test_a_run_that_was_stopped_is_asked_for_again_and_a_low_limit_tells_nothing():
     one = stopped(1, 1, 60)
     assert parcast.check(one, against=runs(2), confirm=0).answer == "measure again"

@@ -111,6 +111,10 @@ def test_what_has_several_readings_or_none_is_refused_with_what_decides(file, sa
     ("text", "says"),
     [
         ("p,wall_s,elapsed_s\n1,9,8\n2,5,4\n", "got wall_s, elapsed_s, which could all be."),
+        (
+            "p,compute_s,disk_s\n1,9,8\n2,5,4\n",
+            "must be given, got only compute_s, disk_s, which are parts of a time.",
+        ),
         ("p,time_s,GB/s\n1,10,1\n2,5,3\n", "GB/s  contradicts time_s"),
         ("p,runtime\n1,10 ms\n2,5\n", "must have its unit as other cells have, got '5'"),
         ("p,time_s\n1,10 ms\n2,5\n", "must be a time, got '10 ms' in a column in s"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,11 @@ from parcast.words import counted, listed
 
 if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
+
+HANGS: Final = (
+    "No run ended: find out whether the program hangs, or raise the time limit, before you measure "
+    "again."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -119,9 +124,10 @@ def stopped_warnings(cells: Cells, stopped: StoppedRuns) -> Iterator[str]:
             for i in np.flatnonzero(ended).tolist()
         ]
         if texts:
+            none = "" if done.any() else f" {HANGS}"
             yield RankedWarning(
                 f"Runs of the {name} were stopped: {listed(texts)}. They took longer, and no "
-                "time contains them.",
+                f"time contains them.{none}",
                 rank=Rank.SERIOUS,
             )
     if stopped.elsewhere:

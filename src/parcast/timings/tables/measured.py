@@ -7,7 +7,7 @@ from typing import Final
 from parcast.advice import Choice
 from parcast.errors import Argument, ParameterError, Text
 from parcast.files.numbers import finite
-from parcast.timings.columns import MEMORY
+from parcast.timings.columns import MEMORY, part_unit
 from parcast.timings.measure import Measure
 from parcast.timings.tables.cells import read_shown
 from parcast.timings.tables.header import ColumnMeaning, Header, called, ignored, listed
@@ -340,6 +340,22 @@ def _require_unit_beside(header: Header, time: ColumnMeaning) -> None:
 def _refuse_several_times(header: Header, several: Sequence[int]) -> None:
     """Note that several columns could be the time, and how to choose."""
     titles = [header.titles[i] for i in several]
+    if all(part_unit(title) for title in titles):
+        header.faults.add(
+            f"must be given, got only {listed(titles)}, which are parts of a time.",
+            line=header.line,
+            field="time_s",
+            hint="Add a column time_s with the whole time of each run.",
+        )
+    else:
+        _refuse_ambiguous(header, several, titles)
+    header.columns[several[0]] = ColumnMeaning("time", titles[0])
+    for i in several:
+        header.open.pop(i)
+
+
+def _refuse_ambiguous(header: Header, several: Sequence[int], titles: Sequence[str]) -> None:
+    """Say how to choose one of several times."""
     hint: Text = (
         "Choose one: ",
         called(
@@ -358,9 +374,6 @@ def _refuse_several_times(header: Header, several: Sequence[int]) -> None:
         field="time_s",
         hint=hint,
     )
-    header.columns[several[0]] = ColumnMeaning("time", titles[0])
-    for i in several:
-        header.open.pop(i)
 
 
 def _find_repeats(header: Header) -> bool:
