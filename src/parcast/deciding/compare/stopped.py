@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
 
 HANGS: Final = (
-    "No run ended: find out whether the program hangs, or raise the time limit, before you measure "
-    "again."
+    "No run ended: find out whether the program hangs, or raise the time limit, before you "
+    "measure again."
 )
 
 
