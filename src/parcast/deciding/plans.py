@@ -105,4 +105,5 @@ PLAN: Final = {
     "io": "parcast.arrays.planning.command:command",
     "pipeline": "parcast.pipeline.planning.command:command",
     "proposal": "parcast.deciding.proposal.command:command",
+    "search": "parcast.applications.text.search.planning:command",
 }
