@@ -22,7 +22,7 @@ one rank. A search of parcast reads the documents, not the index, in two passes.
 
 The law knows no waiting for a slow rank, since items are given out as they are asked for, and no
 tree of another fan-in: both matter little while merges take much less than finding phrases.
-All times are processor times of a core of its own for each rank, and those of writing wall times.
+All times are processor times of a core of its own for each rank; a slow disk adds to writing.
 
 References
 ----------
