@@ -33,6 +33,9 @@ def test_capacities_that_nobody_described_are_found(machine):
     found = fit(Program(phase=[phase_of()]), runs_of(phase_of(capacities=TRUE)), machine)
     for name, value in (("compute", 5e6), ("network", 6e4), ("disk", 3.5e6)):
         assert found[f"capacities.{name}"].value == pytest.approx(value, rel=1e-3)
+    assert {x.described for x in found.parameters} == {""}
+    assert "none (start " in str(found)
+    assert any("has no effect" in x for x in found.warnings) == (machine is not None)
     assert found.warnings[0].startswith(
         "Not described, so the fit started from estimates based on the runs: capacities.compute "
         "= 5 Mflop/s, "
@@ -93,3 +96,14 @@ def test_runs_that_a_law_cannot_count_are_left_to_the_fit():
     assert with_guesses(program, Machine(), runs, free=None) == (program, {})
     with pytest.raises(ParameterError, match="n"):
         fit(program, runs)
+
+
+def test_a_machine_that_no_time_depends_on_is_told():
+    runs = Measurements(p=[1, 2, 4, 8], time=[104.0, 53.0, 28.0, 15.0])
+    in_seconds = Program(phase=[{"law": "spmd", "cycles": 10, "compute": {"parallel": "10 s"}}])
+    machine = Machine(name="here", compute={"rate": "1 Gflop/s"})
+    said = fit(in_seconds, runs, machine=machine).warnings
+    assert any(x.startswith("The machine here has no effect") for x in said)
+    in_work = Program(phase=[{"law": "spmd", "compute": {"parallel": "100 Gflop"}}])
+    for program, given in ((in_work, machine), (in_seconds, Machine())):
+        assert not any("no effect" in x for x in fit(program, runs, machine=given).warnings)

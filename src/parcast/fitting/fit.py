@@ -21,7 +21,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -36,7 +36,7 @@ from parcast.errors import Argument, FitFailed, ParameterError, as_whole
 from parcast.fitting.by_p import ConstantByP
 from parcast.fitting.capacity_bounds import bounds_in_words
 from parcast.fitting.findings import findings
-from parcast.fitting.guesses import guesses_in_words, with_guesses
+from parcast.fitting.guesses import guesses_in_words, with_guesses, without_guesses
 from parcast.fitting.model import Model, Parameter, parameters_of
 from parcast.fitting.observed import Observed, observed_columns, unexplained
 from parcast.fitting.result import Fit
@@ -145,6 +145,7 @@ def fit(
     guessed = free if are_times else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
     task = _task(program, machine, measurements, free=free, fixed=fixed)
+    idle = tuple(_idle(program, machine, task.model.points))
     from_start = partial(_fitted, starts=starts, seed=seed, interval=interval)
     fitted, noise, coordinates = from_start(task)
     trends: list[str] = []
@@ -167,8 +168,8 @@ def fit(
     if task.model.is_speedup:
         return replace(fitted, warnings=(*trends, *fitted.warnings))
     bounds = bounds_in_words(fitted.program, fitted.machine, measurements)
-    said = (*trends, *guesses_in_words(guesses), *fitted.warnings, *bounds)
-    return replace(fitted, warnings=said)
+    said = (*trends, *guesses_in_words(guesses), *idle, *fitted.warnings, *bounds)
+    return replace(fitted, parameters=without_guesses(fitted.parameters, guesses), warnings=said)
 
 
 def _fitted(task: FitTask, *, starts: int, seed: int, interval: bool) -> tuple[Fit, Noise, Array]:
@@ -314,6 +315,23 @@ def _require_one_processor(runs: Measurements) -> None:
             must="be speedups over one processor",
             got=f"a speedup of 1 at p = {least:g}, the smallest count",
             hint="Give the times, or multiply the speedups by that of this count.",
+        )
+
+
+def _idle(program: Program, machine: Machine, points: Mapping[str, Array]) -> Iterator[str]:
+    """Say that no time depends on a machine that gives amounts."""
+    if not machine.parameters():
+        return
+    try:
+        without = program.times(Machine(), points).time
+    except ParameterError:  # they are needed
+        return
+    if np.array_equal(without, program.times(machine, points).time):
+        yield RankedWarning(
+            f"The machine {machine.name} has no effect: the amounts of the program are times, or "
+            'have capacities of their own. To use its rates, write work such as "2 Gflop", give '
+            "the capacities, or leave the machine out.",
+            rank=Rank.SERIOUS,
         )
 
 

@@ -8,7 +8,8 @@ are given, or whose machine gives them, keeps these. Half sizes and startups, wh
 are guessed where they are to be fitted: a tenth of a time.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
 from parcast.fitting.capacity_sums import NAMES, counts_of_runs, timed_runs
 from parcast.fitting.model import usual_names
+from parcast.fitting.result import FittedParameter
 from parcast.laws.counting import SMALL_SIZES, SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
@@ -96,6 +98,13 @@ def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
             f"Not described, so the fit started from estimates based on the runs: {texts}.",
             rank=Rank.MINOR,
         )
+
+
+def without_guesses(
+    parameters: Iterable[FittedParameter], guesses: Mapping[str, str]
+) -> tuple[FittedParameter, ...]:
+    """Parameters of which those that were guessed are not said to be described."""
+    return tuple(replace(x, described="") if x.name in guesses else x for x in parameters)
 
 
 def _has(machine: Machine, key: str) -> bool:

@@ -30,8 +30,10 @@ class FittedParameter:
     name: str  # its place in the file
     dimension: Dimension
     is_of_machine: bool
-    described: str  # how it was written
-    scale: float | None  # described value; None where it is a formula, scaled as a whole [SI]
+    described: str  # how it was written; "" where a guess from the runs stood in for it
+    scale: (
+        float | None
+    )  # described value, or guess; None where a formula is scaled as a whole [SI]
     factor: float  # fitted over described [1]
     lower: float  # of its interval, over described; NaN where none was requested [1]
     upper: float  # may be infinite [1]

@@ -60,6 +60,8 @@ def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
     value, low, high = (x * scale for x in (parameter.factor, parameter.lower, parameter.upper))
     unit = " x formula" if parameter.scale is None else ""
     described = "1 x formula" if unit else format_quantity(scale, dimension, SHORT)
+    if not parameter.described:
+        described = f"none (start {described})"
     fitted = format_quantity(value, dimension, SHORT if isnan(low) else 3)
     if isnan(low):
         return f"{fitted}{unit}", "", described
