@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parcast.calibration.calibrate import calibrate
     from parcast.calibration.result import Calibration
     from parcast.characterisation.characterise import characterise
+    from parcast.characterisation.profiles.reading import read_profiles
     from parcast.characterisation.result import Characterisation
     from parcast.deciding.check.check import check
     from parcast.deciding.check.result import RegressionCheck
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
     from parcast.timings.measurements import Measurements
-    from parcast.timings.read_profiles import read_profiles
     from parcast.timings.tables.files import read_measurements
     from parcast.validation.result import Validation
 
@@ -235,7 +235,7 @@ _HOME = {
     "project": "parcast.projection.program",
     "read_machine": "parcast.descriptions.toml_files",
     "read_measurements": "parcast.timings.tables.files",
-    "read_profiles": "parcast.timings.read_profiles",
+    "read_profiles": "parcast.characterisation.profiles.reading",
     "read_program": "parcast.descriptions.toml_files",
     "read_trace": "parcast.pipeline.traces.trace",
     "region": "parcast.instrument",

@@ -120,6 +120,10 @@ def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0, **o
     Where `packed` is given, rows of values are packed, each by that.
     """
     packed = others.pop("packed", None)
+    named = others.pop("metrics", (("visits", "UINT64", "occ"), ("time", "DOUBLE", "sec")))
+    flat = np.array(list(times.values()))
+    given = others.pop("values", {"visits": np.ones_like(flat), "time": flat})
+    host = others.pop("host", "node")
     nodes = tree(times)
     count = len(next(iter(times.values())))
     threads = count // processes
@@ -148,21 +152,21 @@ def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0, **o
         f'<metric id="{i}" type="{kind}"><disp_name>{name}</disp_name>'
         f"<uniq_name>{name}</uniq_name><dtype>{dtype}</dtype><uom>{unit}</uom><val></val>"
         "<url></url><descr></descr></metric>"
-        for i, (name, dtype, unit) in enumerate(
-            [("visits", "UINT64", "occ"), ("time", "DOUBLE", "sec")]
-        )
+        for i, (name, dtype, unit) in enumerate(named)
     )
     anchor = (
         f'<?xml version="1.0" encoding="UTF-8"?><cube version="4.4"><metrics>{metrics}</metrics>'
         f"<program>{regions}{''.join(cnode(x) for p, x in nodes.items() if '->' not in p)}"
         '</program><system><systemtreenode Id="0"><name>machine</name><class>machine</class>'
-        f"{groups}</systemtreenode></system></cube>"
+        f'<systemtreenode Id="1"><name>{host}</name><class>node</class>{groups}</systemtreenode>'
+        "</systemtreenode></system></cube>"
     )
     index = b"CUBEX.INDEX" + struct.pack("<ihbi", 1, 0, 1, len(nodes))
     index += struct.pack(f"<{len(nodes)}i", *range(len(nodes)))
     members = {"anchor.xml": anchor.encode()}
-    flat = np.array(list(times.values()), dtype="<f8")
-    for i, values in enumerate([np.ones_like(flat).astype("<u8"), flat]):
+    kinds = {"UINT64": "<u8", "DOUBLE": "<f8"}
+    for i, (name, dtype, _) in enumerate(named):
+        values = np.array(given[name]).astype(kinds[dtype])
         data = b"CUBEX.DATA" + values.tobytes() if packed is None else packed_rows(values, packed)
         members[f"{i}.index"], members[f"{i}.data"] = index, data
     members |= {name.replace("_", "."): content for name, content in others.items()}

@@ -45,7 +45,7 @@ def characterise(
     runs: Sequence[RunProfile],
     *,
     size: str = "n",
-    clock: str = "processor",
+    clock: str | None = None,
     machine: MachineLike | None = None,
     plain: MeasurementsLike | None = None,
     name: str | None = None,
@@ -58,9 +58,10 @@ def characterise(
         Profiles of one program, at least one, as in `parcast.read_profiles(paths).runs`.
     size : str, default "n"
         The parameter of the runs that formulas call n.
-    clock : {"processor", "wall"}, default "processor"
+    clock : {"processor", "wall"}, optional
         Clock for the loops. Processor time is that of the thread: it contains neither other
-        processes on the machine nor other threads of the program.
+        processes on the machine nor other threads of the program. By default it is used where
+        the profiles have it; those of Caliper, Score-P and TALP do not.
     machine : Machine or path, optional
         The machine of the runs. With its rate, the times of iterations become operations, so that
         the model holds for machines of other rates. With its network, the predicted communication
@@ -82,7 +83,7 @@ def characterise(
     FitFailed
         If a loop took no time, or the counts of a complex loop do not determine its parts.
     ParameterError
-        If there are no runs, or the clock is unknown.
+        If there are no runs, or the clock is unknown or not in the profiles.
 
     Examples
     --------
@@ -94,8 +95,7 @@ def characterise(
     given = as_list("runs", runs, hint="parcast.read_profiles(...).runs gives them.")
     if not given:
         raise ParameterError("runs", must="be at least one", got="none", hint="Name a profile.")
-    if clock not in CLOCKS:
-        raise ParameterError("clock", must="be processor or wall", got=f"{clock!r:.60}")
+    clock = _clock(given, clock)
     kept, disturbed = without_disturbed(given)
     gathered = runs_of_program(kept, size=size)
     machine = None if machine is None else as_machine(machine)
@@ -141,6 +141,23 @@ def characterise(
         uncovered=gathered.uncovered,
         warnings=(*disturbed, *warnings),
     )
+
+
+def _clock(runs: Sequence[RunProfile], wanted: str | None) -> str:
+    """Choose the clock of loops."""
+    has_processor = not any(rank.is_wall_only for run in runs for rank in run.ranks)
+    if wanted is None:
+        return "processor" if has_processor else "wall"
+    if wanted not in CLOCKS:
+        raise ParameterError("clock", must="be processor or wall", got=f"{wanted!r:.60}")
+    if wanted == "processor" and not has_processor:
+        raise ParameterError(
+            "clock",
+            must="be wall for profiles without processor times",
+            got="processor",
+            hint="Profiles of parcast itself have processor times.",
+        )
+    return wanted
 
 
 def _rate(machine: Machine | None) -> float | None:
@@ -193,13 +210,16 @@ def _called(region: RegionRuns) -> Called:
     counted = np.ones(len(p), dtype=bool) if together or not np.any(p > 1) else p > 1
     p, calls, volume = p[counted], calls[counted], volume[counted]
     n = None if n is None else n[counted]
-    each = np.divide(volume, calls, out=np.zeros_like(volume), where=calls > 0)
-    has_bytes = region.kind != "barrier" and bool(np.any(each > 0))
+    called = calls > 0
+    has_bytes = region.kind != "barrier" and bool(np.any(volume[called] > 0))
+    each = volume[called] / calls[called]
     return Called(
         name=region.name,
         kind=region.kind,
         calls=count_formula(calls, p, n),
-        volume=count_formula(each, p, n) if has_bytes else None,
+        volume=count_formula(each, p[called], None if n is None else n[called])
+        if has_bytes
+        else None,
     )
 
 

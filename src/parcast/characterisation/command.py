@@ -25,10 +25,10 @@ Prints formulas in n and p: of loops the iterations and the time of one, of call
 work whose iterations nobody counted its time. -o program.toml writes a program file for
 `parcast predict` and `parcast match`.
 
-PROFILE is written by a program whose regions are marked with parcast.region, run with
-PARCAST_PROFILE=PROFILE; one file may hold many runs. Runs at two or more problem sizes are needed,
-each on one and on several processors. Communication and files are predicted from the figures of
-the machine.
+PROFILE is written by parcast record, or by a program whose regions are marked with parcast.region,
+run with PARCAST_PROFILE=PROFILE; one file may hold many runs. Or it is a file of Caliper, Score-P
+or TALP, one for each run. Runs at two or more problem sizes are needed, each on one and on several
+processors. Communication and files are predicted from the figures of the machine.
 
 \b
 Exit status: 0  answered
@@ -39,7 +39,7 @@ Exit status: 0  answered
 \b
 Examples:
   parcast characterise stencil.jsonl -o program.toml
-  parcast characterise p1.jsonl p2.jsonl --machine here.toml --json
+  parcast characterise p2.cubex p4.cubex p8.cubex --machine here.toml --json
 """
 
 
@@ -51,7 +51,7 @@ class CharacterisationAsked:
     machine: str | None
     plain: str | None
     size: str
-    clock: str
+    clock: str | None
     name: str | None
     table: "TableOptions"  # how the table is read
 
@@ -74,8 +74,8 @@ class CharacterisationAsked:
 @option(
     "--clock",
     OneOf(["processor", "wall"]),
-    "Clock for loops: processor time or wall time.",
-    default="processor",
+    "Clock for loops: processor time or wall time. By default processor time where profiles have "
+    "it.",
 )
 @option("--name", "TEXT", "Name of the program in the description.")
 @answer_options(FORMATS, toml="the program")
@@ -103,8 +103,8 @@ def _characterised(question: CharacterisationAsked) -> "Characterisation":
     from dataclasses import replace
 
     from parcast.characterisation.characterise import characterise
+    from parcast.characterisation.profiles.reading import read_profiles
     from parcast.descriptions.toml_files import read_machine
-    from parcast.timings.read_profiles import read_profiles
 
     read = read_profiles(question.profiles)
     machine, from_machine = None, None

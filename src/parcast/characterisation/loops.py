@@ -44,7 +44,7 @@ class DescribedLoop:
     spread: float  # half-width of the 90 % interval of that time over itself [1]
     unit_time: Array  # of one, in each run [s]
     time: Array  # of all on the rank with the most, in each run [s]
-    work: CountFormula | None = None  # time of all of it, where no iterations were counted [s]
+    work: CountFormula | None = None  # time of a call, where no iterations were counted [s]
     residual: float | None = None  # of the whole loop that it is a small region of [1]
     warnings: tuple[str, ...] = ()
 
@@ -93,18 +93,18 @@ def is_counted(region: RegionRuns, clock: str) -> bool:
 
 def work_of(region: RegionRuns, clock: str) -> list[DescribedLoop]:
     """Loops for work whose iterations nobody counted: what is shared, and what all repeat."""
-    time = region.most(clock)
+    calls, sizes = _calls_at_all_p(region), _sizes(region)
+    passes = calls(region.p, sizes)
+    time = region.most(clock) / passes
     ran = time > 0
     p, n = region.p[ran], None if region.n is None else region.n[ran]
     shared, repeated = work_formulas(time[ran], p, n)
-    sizes = _sizes(region)
     parts = {
         "loop": np.zeros_like(time) if shared is None else shared(region.p, sizes) / region.p,
         "replicated": np.zeros_like(time) if repeated is None else repeated(region.p, sizes),
     }
     model = sum(parts.values())
     spread = _of_spreads((time / model)[ran], figures=1 + (None not in (shared, repeated)))
-    once = count_formula([1.0], [1.0])
     loops = []
     for kind, formula, shares in (("loop", shared, SHARES), ("replicated", repeated, 1.0)):
         if formula is not None:
@@ -114,12 +114,12 @@ def work_of(region: RegionRuns, clock: str) -> list[DescribedLoop]:
                 DescribedLoop(
                     name=f"{region.name} on every rank" if is_second else region.name,
                     kind=kind,
-                    calls=once,
+                    calls=calls,
                     iterations=count_formula([shares], [1.0]),
                     iteration=formula.scaled(1.0 / shares),
                     spread=spread,
                     unit_time=own / of_one,
-                    time=own,
+                    time=own * passes,
                     work=formula,
                 )
             )
@@ -226,6 +226,14 @@ def _calls(region: RegionRuns) -> CountFormula:
         formula = count_formula(region.most("entries"), region.p, region.n)
         if formula.is_exact:
             return formula
+    return count_formula([1.0], [1.0])
+
+
+def _calls_at_all_p(region: RegionRuns) -> CountFormula:
+    """How often a loop is run, where that does not depend on p; else 1, for all its passes."""
+    sizes, entries = _sizes(region), region.most("entries")
+    if all(len(np.unique(entries[sizes == size])) == 1 for size in np.unique(sizes)):
+        return _calls(region)
     return count_formula([1.0], [1.0])
 
 

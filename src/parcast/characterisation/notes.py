@@ -1,5 +1,6 @@
 """What a reader of a characterised program must know of its figures."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -14,7 +15,9 @@ from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS
 from parcast.units import percent
+from parcast.words import listed
 
+DIGITS: Final = re.compile(r"\d+")  # by which hosts of one machine differ [D]
 NOT_COVERED: Final = 0.05  # share of the time in no region that is told [D]
 WAITED: Final = 0.10  # share of the wall time of loops without processor that is told [D]
 WIDE: Final = 0.20  # interval of the time of an iteration that is told [D]
@@ -42,6 +45,7 @@ def notes_of(
         *gathered.warnings,
         *(text for loop in loops for text in loop.warnings),
         *_inexact(rows),
+        *_hosts(gathered),
         *_one_value(gathered),
         *_one_value_of_some(gathered),
         *_spread_out(loops),
@@ -114,6 +118,20 @@ def _inexact(rows: Sequence[CharacterisedRegion]) -> Iterator[str]:
                 f"{', '.join(formulas)}. Check it before extrapolating.",
                 rank=Rank.SERIOUS,
             )
+
+
+def _hosts(gathered: RunsOfProgram) -> Iterator[str]:
+    """Say that runs are of other hosts, but for the numbers in their names."""
+    machines: dict[str, str] = {}
+    for run in gathered.runs:
+        for host in (rank.host for rank in run.ranks if rank.host):
+            machines.setdefault(DIGITS.sub("", host.partition(".")[0]), host)
+    if len(machines) > 1:
+        yield RankedWarning(
+            f"The runs are of hosts with different names: {listed(machines.values(), 4)}. Times "
+            "of loops hold for one machine: use its runs only, if these are several.",
+            rank=Rank.SERIOUS,
+        )
 
 
 def _one_value(gathered: RunsOfProgram) -> Iterator[str]:

@@ -32,7 +32,9 @@ class CharacterisedRegion:
     is_exact: bool  # whether the formulas meet all counts
     residual: float | None  # root mean square over runs of model / measured - 1; None: unpriced
     imbalance: float  # time of the slowest rank over the mean of the ranks, the most of all runs
-    work: str | None = None  # formula of the time of a loop whose iterations were not counted
+    work: str | None = (
+        None  # formula of the time of a call of a loop whose iterations were not counted
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

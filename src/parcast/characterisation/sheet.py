@@ -11,7 +11,7 @@ from parcast.words import common_unit, rounded
 UNKNOWN: Final = "-"
 NOT_COUNTED: Final = "not counted"
 LEGEND: Final = (
-    "share: of the wall time of the largest run; time each: of one iteration, or of all where "
+    "share: of the wall time of the largest run; time each: of one iteration, or of a call where "
     "they were not counted; residual: root mean square error of the formulas over the measured "
     "times; imbalance: slowest rank over the mean"
 )

@@ -54,6 +54,16 @@ MOST_PLACES: Final = 1_000_000  # different ranks of a file
 EXCLUSIVE: Final = "exclusive"
 INCLUSIVE: Final = "inclusive"
 UNTOLD: Final = "untold"
+COUNT: Final = "count"
+COUNTS: Final = {  # by alias and name, columns that options of runtime-profile add
+    **dict.fromkeys(("Calls", "sum#rc.count"), "calls"),  # region.count
+    **dict.fromkeys(("Iterations", "max#max#iter.count"), "iterations"),  # loop.stats: of a pass
+    **dict.fromkeys(("Msgs sent", "sum#mpicount.send"), "sent"),  # mpi.message.count
+    **dict.fromkeys(("Msgs recvd", "sum#mpicount.recv"), "received"),
+    **dict.fromkeys(("Collectives", "sum#mpicount.coll"), "collectives"),
+    **dict.fromkeys(("Msg size (avg)", "avg#mpimsg.avg"), "size"),  # mpi.message.size [B]
+    **dict.fromkeys(("Msg size (max)", "max#mpimsg.max"), "largest"),
+}
 MEANING: Final = {
     EXCLUSIVE: "exclusive: without called regions, so times of regions may be added",
     INCLUSIVE: "inclusive: with called regions, so times of regions must not be added",
@@ -81,16 +91,16 @@ INTO_JSON: Final = ("cali-query", "-q", "select * format json-split")
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)  # looked up for each record
 class TimeColumn:
-    """A column of times."""
+    """A column of times, or of counts where `kind` is `COUNT`."""
 
-    name: str
+    name: str  # of a count what it counts
     kind: str  # exclusive or inclusive of the regions called, or untold
     across: str  # "" of each rank, else what was done to the ranks: "max", "avg", "sum", "min"
     scale: float  # seconds in its unit
 
 
 def time_column(name: str, unit: str | None = None) -> TimeColumn | None:
-    """Tell what a column is by its name; None of one that is no time of a region.
+    """Tell what a column is by its name; None of one that is no time and no count of a region.
 
     >>> time_column("max#inclusive#sum#time.duration").across
     'max'
@@ -99,6 +109,8 @@ def time_column(name: str, unit: str | None = None) -> TimeColumn | None:
     >>> time_column("Node order") is None
     True
     """
+    if name in COUNTS:
+        return TimeColumn(name=COUNTS[name], kind=COUNT, across="", scale=1.0)
     scale = UNITS.get(unit or "")
     *steps, base = name.split("#")
     if match := DURATION.fullmatch(base):
@@ -129,7 +141,8 @@ def chosen_column(columns: Iterable[TimeColumn], wanted: str | None, faults: Fau
 
     Default: exclusive, whose regions add up to the total; inclusive where a file has no other.
     """
-    usable = [x for x in columns if x.across in ACROSS or x.name == wanted]
+    times = [x for x in columns if x.kind != COUNT]
+    usable = [x for x in times if x.across in ACROSS or x.name == wanted]
     usable.sort(
         key=lambda x: (list(MEANING).index(x.kind), *(x.across == y for y in reversed(ACROSS)))
     )
@@ -166,14 +179,18 @@ def notes_on(chosen: Sequence[TimeColumn]) -> list[str]:
 
 
 class Records:
-    """Times by column, region and rank, added up where several records tell of one."""
+    """Times by column, region and rank, added up where several records tell of one.
 
-    def __init__(self, faults: Faults) -> None:
+    Counts are kept too where they are asked for.
+    """
+
+    def __init__(self, faults: Faults, *, counts: bool = False) -> None:
         self.faults = faults
+        self._counts = counts
         self.metadata: dict[str, Any] = {}
         self.outside: dict[TimeColumn, float] = {}  # of what is in no region [s]
         self.columns: dict[TimeColumn, RegionTimes] = {}
-        self._ranks: set[int] = set()
+        self.ranks: set[int] = set()  # that any record is of
         self._paths = CallPaths(faults)
 
     def add(
@@ -190,17 +207,18 @@ class Records:
         if place is None:
             self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")
         if rank is not None:
-            self._ranks.add(place)
-            if len(self._ranks) > MOST_PLACES:
+            self.ranks.add(place)
+            if len(self.ranks) > MOST_PLACES:
                 self._refuse(f"must have at most {MOST_PLACES:,} ranks, got more.", line, field)
         for column, value in times.items():
-            if value is None:
+            if value is None or (column.kind == COUNT and not self._counts):
                 continue
             time = finite(value)
             if time is None or time < 0:
+                what = "a time" if column.kind != COUNT else "a number"
                 got = shown(repr(value))
                 self._refuse(
-                    f"must be a time of at least 0, got {got}.", line, field or column.name
+                    f"must be {what} of at least 0, got {got}.", line, field or column.name
                 )
             time *= column.scale
             if not path:
@@ -219,24 +237,23 @@ class Records:
         return CallProfile(
             faults=self.faults,
             times=self.columns[column],
-            ranks=len(self._ranks) or None,
+            ranks=len(self.ranks) or None,
             metadata=self.metadata,
-            divide=column.across == "sum" or self._is_summed(column),
+            divide=not self.ranks and (column.across == "sum" or self._is_summed(column)),
         )
 
     def _is_summed(self, column: TimeColumn) -> bool:
         """Tell whether an inclusive time is that of all ranks, as the others of its file are."""
         is_inclusive = column.kind == INCLUSIVE and column.across == ""
-        return is_inclusive and not self._ranks and any(x.across == "sum" for x in self.columns)
+        return is_inclusive and any(x.across == "sum" for x in self.columns)
 
     def _refuse(self, message: str, line: int | None, field: str) -> NoReturn:
         """Refuse the file with a fault at some place."""
         self.faults.refuse(f"{message} Profile the run again.", line=line, field=shown(field))
 
 
-def records_of_json(path: Path, faults: Faults) -> Records:
+def _add_json(path: Path, records: Records, faults: Faults) -> None:
     """Read a file of either form."""
-    records = Records(faults)
     document, blocks = _document(path, faults)
     if isinstance(document, list):
         _add_objects(document, records, "", faults)
@@ -252,7 +269,6 @@ def records_of_json(path: Path, faults: Faults) -> Records:
         faults.refuse(
             f"must have data, columns, column_metadata and nodes, got {shown(got)}. {ASK}"
         )
-    return records
 
 
 def _document(path: Path, faults: Faults) -> tuple[Any, Iterable[list[Any]]]:
@@ -289,7 +305,7 @@ def _add_objects(listed: list[Any], records: Records, key: str, faults: Faults) 
         path = one.get("path", "") if isinstance(one, dict) else None
         if not isinstance(path, str):
             faults.refuse(f"must be a record with a path as text. {ASK}", field=field)
-        times = {x: one[x.name] for x in map(columns.get, one) if x is not None}
+        times = {x: one[name] for name in one if (x := columns[name]) is not None}
         regions = tuple(name for name in path.split("/") if name)
         records.add(regions, one.get("mpi.rank", one.get("rank")), times, field=field)
 
@@ -359,13 +375,12 @@ NODE: Final = "__rec=node"
 MOST_NODES: Final = 500_000  # which the library keeps as objects
 
 
-def records_of_cali(path: Path, faults: Faults) -> Records:
+def _add_cali(path: Path, records: Records, faults: Faults) -> None:
     """Read a `.cali` file, which needs the caliper-reader that hatchet brings."""
     lines = text_lines(path, faults)
     first = next(lines)
     reader = library("caliperreader", faults, extra="caliper", otherwise=_without(faults))
     stream = reader.CaliperStreamReader()
-    records = Records(faults)
     columns: dict[str, TimeColumn | None] = {}
     place = [0]
 
@@ -385,7 +400,7 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
             if name not in columns:
                 unit = stream.attribute(name).get("attribute.unit") if name in known else None
                 columns[name] = time_column(name, unit)
-        times = {x: record[x.name] for x in map(columns.get, record) if x is not None}
+        times = {x: record[name] for name in record if (x := columns[name]) is not None}
         if times and record.get("spot.channel", "regionprofile") == "regionprofile":
             regions = record.get("path", [])
             names = map(str, regions if isinstance(regions, list) else [regions])
@@ -402,7 +417,6 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
     if not stream.globals or not _ends_with_a_whole_line(path):
         faults.refuse(f"must end with a complete record __rec=globals, got none. {CUT_OFF}")
     records.metadata = dict(stream.globals)
-    return records
 
 
 def _without_circles(lines: Iterable[str], place: list[int], faults: Faults) -> Iterator[str]:
@@ -476,13 +490,17 @@ FORMAT = Format(
 )
 
 
-def records_of(path: Path, faults: Faults) -> Records:
-    """Read a file in whichever form it is."""
+def records_of(path: Path, faults: Faults, *, counts: bool = False) -> Records:
+    """Read a file in whichever form it is; its counts only where they are asked for."""
     head = beginning(path)
     if not head:
         faults.refuse("must be a Caliper profile, got an empty file. Profile the run again.")
     if head.startswith(CALI) or (
         path.suffix == ".cali" and not head.lstrip().startswith((b"{", b"["))
     ):
-        return records_of_cali(path, faults)
-    return records_of_json(path, faults)
+        add = _add_cali
+    else:
+        add = _add_json
+    records = Records(faults, counts=counts)
+    add(path, records, faults)
+    return records

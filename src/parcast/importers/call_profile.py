@@ -8,7 +8,7 @@ Times are kept region by region and rank by rank, in 24 bytes each, until they a
 import os
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -94,6 +94,18 @@ class RegionTimes:
         np.add.at(times, (np.asarray(self._regions), rank), np.asarray(self._times))
         return list(self._numbers), times
 
+    def at(self, paths: Mapping[Path, int], ranks: int) -> NDArray[np.float64]:
+        """Give the numbers of given regions on each rank, (regions, ranks), 0 where untold."""
+        rows = np.array([paths[path] for path in self._numbers], dtype=np.intp)
+        table = np.zeros((len(paths), ranks))
+        np.add.at(table, (rows[np.asarray(self._regions)], self._ranks), np.asarray(self._times))
+        return table
+
+    @property
+    def paths(self) -> Iterable[Path]:
+        """The regions, in the order in which they came."""
+        return self._numbers.keys()
+
     def _by_rank(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Add up what is of one region and rank; the regions in order. [s]."""
         ranks = np.asarray(self._ranks)
@@ -154,7 +166,7 @@ def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = Fa
     of the slowest rank, or the mean over the ranks.
     """
     counts = [profile.p for profile in profiles]
-    axes, passed_over = _axes(profiles)
+    axes, passed_over = varying(profiles)
     for profile, p in zip(profiles, counts, strict=True):
         if p is None and any(counts):
             profile.faults.refuse(
@@ -187,7 +199,7 @@ def _over_ranks(
         yield path, total / ranks
 
 
-def _axes(profiles: Sequence[CallProfile]) -> tuple[list[str], list[str]]:
+def varying(profiles: Sequence[CallProfile]) -> tuple[list[str], list[str]]:
     """Find the numbers that vary between the runs: parameters, and what is none."""
     shared = [
         name

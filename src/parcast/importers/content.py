@@ -269,7 +269,7 @@ def missing_library(
     reason = f"does not load: {why}" if why else "is not installed"
     install = Command(("pip", "install", f"parcast[{extra}]"))
     message = f"needs {name}, which {reason}. Install it: {install}. {otherwise}"
-    missing = MissingLibrary(faults.path, [Problem(message=message)])
+    missing = MissingLibrary(faults.path, [Problem(message=message.rstrip())])
     missing.name = name
     return missing
 

@@ -19,7 +19,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -59,6 +59,7 @@ TYPES: Final = {  # of the values of a metric
 INCLUSIVE, EXCLUSIVE = "inclusive", "exclusive"
 TIME = "time"  # the metric of Score-P; the others count, or are parts of it
 UNITS = {"sec": 1.0, "s": 1.0, "": 1.0, "usec": 1e-6, "nsec": 1e-9, "msec": 1e-3}
+NODE = re.compile(rb"<systemtreenode\b[^>]*>\s*<name>([^<]*)</name>\s*<class>node</class>")
 PARAMETER = re.compile(rf"([A-Za-z_]+)({NUMBER.replace('.', ',')}|{NUMBER})")
 PROFILE = "profile.cubex"  # in the folder of a run
 WITHOUT = "Without it, import the JSON or text that Extra-P writes of these profiles."
@@ -78,6 +79,7 @@ class Archive:
 
     def __init__(self, stream: Any, faults: Faults) -> None:
         self._stream, self._faults = stream, faults
+        self.hosts: tuple[str, ...] = ()  # that the description names
         self._members = self._found()
         self._check_anchor()
 
@@ -149,6 +151,8 @@ class Archive:
             self._faults.refuse(f"{must}, got a larger one. Profile fewer regions.")
         if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
             self._faults.refuse(f"must have an {ANCHOR} without entities, got some. {CUT_OFF}")
+        named = (x.decode("utf-8", "replace") for x in NODE.findall(content))
+        self.hosts = tuple(sorted(set(named)))
 
     def _found(self) -> dict[str, _Member]:
         """Find the files of the archive, none of which ends behind its end."""
@@ -218,24 +222,91 @@ def read(runs: Runs, metric: str | None) -> Imported:
     return runs.imported(notes=notes)
 
 
-def times_of(
-    path: Path, faults: Faults, wanted: str | None
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, float], str]:
-    """Give the times of each call path on all CPU threads [s], the parameters, and a note."""
+@contextmanager
+def _opened(path: Path, faults: Faults, otherwise: str = "") -> Iterator[tuple[Any, Archive]]:
+    """Give what the library reads of a profile, and the archive of its values."""
     _refuse_foreign(path, faults)
-    pycubexr = library("pycubexr", faults, extra="cubex", otherwise=WITHOUT)
+    pycubexr = library("pycubexr", faults, extra="cubex", otherwise=otherwise)
     with (
         reading_with("pycubexr", "a profile", faults, CUT_OFF),
         opened(path) as (_, stream),
     ):
         archive = Archive(stream, faults)
         with pycubexr.CubexParser(str(path)) as cube:
-            chosen = _chosen(cube, wanted, faults)
-            nodes = _nodes(cube, faults)
-            times = _times(cube, archive, chosen, nodes, is_inclusive=wanted != EXCLUSIVE)
-            point, note = _point(path, cube)
+            yield cube, archive
+
+
+def times_of(
+    path: Path, faults: Faults, wanted: str | None
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, float], str]:
+    """Give the times of each call path on all CPU threads [s], the parameters, and a note."""
+    with _opened(path, faults, WITHOUT) as (cube, archive):
+        chosen = _chosen(cube, wanted, faults)
+        nodes = _nodes(cube, faults)
+        is_inclusive = wanted != EXCLUSIVE
+        values = _values(cube, archive, chosen, [x for x, _ in nodes], is_inclusive=is_inclusive)
+        point, note = _point(path, cube)
     scale = UNITS[chosen.units or ""]
-    return {name: values * scale for name, values in times.items()}, point, note
+    times: dict[str, NDArray[np.float64]] = {}
+    for node, callpath in nodes:
+        times[callpath] = times.get(callpath, 0.0) + values[node.id] * scale
+    return times, point, note
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CubexCounts:
+    """What the first thread of each process did by call path, without what that calls."""
+
+    paths: dict[tuple[str, ...], int]  # call paths and their rows
+    metrics: dict[str, NDArray[np.float64]]  # (paths, processes); times [s]
+    point: dict[str, float]  # parameters of the run
+    hosts: tuple[str, ...]  # of all processes
+    threads: int  # of the process with the most
+
+
+def counts_of(path: Path, faults: Faults, names: Sequence[str]) -> CubexCounts:
+    """Give the time and other metrics of each call path; those that a file lacks are left out."""
+    with _opened(path, faults) as (cube, archive):
+        chosen = {x.name: x for x in cube.all_metrics() if x.name in names}
+        unit = next((x.units or "" for x in cube.all_metrics() if x.name == TIME), None)
+        if unit not in UNITS:
+            got = "none" if unit is None else shown(repr(unit))
+            faults.refuse(
+                f"must have the metric time in sec, msec, usec or nsec, got {got}. Take the "
+                "profile.cubex that Score-P itself writes."
+            )
+        chosen[TIME] = _chosen(cube, None, faults)
+        nodes = [node for node, _ in _nodes(cube, faults)]
+        is_first = np.array([int(x.rank or 0) == 0 for x in _threads(cube)], dtype=bool)
+        if not is_first.any():
+            faults.refuse("must have processes, got none. Measure the run again.")
+        paths, numbers = _paths(cube, nodes)
+        metrics = {}
+        for name, metric in chosen.items():
+            values = _values(cube, archive, metric, nodes, is_inclusive=False)
+            metrics[name] = np.zeros((len(paths), int(is_first.sum())))
+            every = np.stack([values[node.id][is_first] for node in nodes])
+            np.add.at(metrics[name], numbers, every)
+        metrics[TIME] *= UNITS[chosen[TIME].units or ""]
+        return CubexCounts(
+            paths=paths,
+            metrics=metrics,
+            point=_point(path, cube)[0],
+            hosts=archive.hosts,
+            threads=int(np.bincount(np.cumsum(is_first)).max()),
+        )
+
+
+def _paths(cube: Any, nodes: Sequence[Any]) -> tuple[dict[tuple[str, ...], int], list[int]]:
+    """Give the different paths and their numbers, and that of each node; callers come first."""
+    above: dict[int, tuple[str, ...]] = {}
+    paths: dict[tuple[str, ...], int] = {}
+    numbers = []
+    for node in nodes:
+        own = (*above.get(node.id, ()), " ".join(str(cube.get_region(node).name).split()))
+        above |= {child.id: own for child in node.get_children()}
+        numbers.append(paths.setdefault(own, len(paths)))
+    return paths, numbers
 
 
 FORMAT = Format(
@@ -298,35 +369,41 @@ def _nodes(cube: Any, faults: Faults) -> list[tuple[Any, str]]:
     return nodes
 
 
-def _times(
+def _values(
     cube: Any,
     archive: Archive,
     metric: Any,
-    nodes: Sequence[tuple[Any, str]],
+    nodes: Sequence[Any],
     *,
     is_inclusive: bool,
-) -> dict[str, NDArray[np.float64]]:
-    """Give the times of each call path on all CPU threads, in the unit of the metric."""
+) -> dict[int, NDArray[np.float64]]:
+    """Give the values of a metric at each node on all CPU threads; `nodes` has callers first."""
     locations = sorted(cube.get_locations(), key=lambda location: int(location.id))
-    threads = [i for i, x in enumerate(locations) if "thread" in (x.type or "thread").lower()]
+    threads = [i for i, x in enumerate(locations) if _is_thread(x)]
     places = threads or list(range(len(locations)))
-    values = {node.id: np.zeros(len(places)) for node, _ in nodes}
+    values = {node.id: np.zeros(len(places)) for node in nodes}
     for index, row in archive.rows(metric.id, metric.data_type, len(locations)):
         values[metric.tree_index_to_cid_map[index]] = row[places]
     if is_inclusive and metric.metric_type == "EXCLUSIVE":
         together = TOGETHER.get(metric.data_type, np.add)
-        for node, _ in reversed(nodes):  # those that are called first
+        for node in reversed(nodes):  # those that are called first
             for child in node.get_children():
                 together(values[node.id], values[child.id], out=values[node.id])
     elif not is_inclusive and metric.metric_type == "INCLUSIVE":
-        for node, _ in nodes:  # callers first
+        for node in nodes:  # callers first
             for child in node.get_children():
                 values[node.id] -= values[child.id]
-    times: dict[str, NDArray[np.float64]] = {}
-    for node, callpath in nodes:
-        before = times.get(callpath, 0.0)
-        times[callpath] = before + values[node.id]
-    return times
+    return values
+
+
+def _is_thread(location: Any) -> bool:
+    """Tell whether a location is a CPU thread, and no metric of a device or a host."""
+    return "thread" in (location.type or "thread").lower()
+
+
+def _threads(cube: Any) -> list[Any]:
+    """Give the CPU threads, in the order of their values."""
+    return sorted(filter(_is_thread, cube.get_locations()), key=lambda x: int(x.id))
 
 
 def _point(path: Path, cube: Any) -> tuple[dict[str, float], str]:
@@ -338,7 +415,7 @@ def _point(path: Path, cube: Any) -> tuple[dict[str, float], str]:
             point[match[1]] = float(match[2].replace(",", "."))
     if "p" in point:
         return point, "p is taken from the names of the folders."
-    locations = [x for x in cube.get_locations() if "thread" in (x.type or "thread").lower()]
+    locations = _threads(cube)
     processes = sum(int(location.rank or 0) == 0 for location in locations)
     if processes > 1 or len(locations) == 1:
         return {"p": processes} | point, "p is the number of processes in each file."

@@ -23,6 +23,7 @@ from parcast.units import shown
 
 KEYS = re.compile(rb'"(dlbVersion|dlb_version|popMetrics|Application|Process|resources)"\s*:')
 RECORD = re.compile(rb'"elapsedTime"\s*:')
+WHOLE = ("Global", "MPI Execution", "MPI execution", "Application")  # regions of a whole run
 REGIONS = ("popMetrics", "Application", "pop")  # keys of them, in several versions
 IN_A_SECOND = 10**9  # nanoseconds
 
@@ -37,6 +38,7 @@ class TalpRegion:
     cpus: int | None
     field: str
     record: dict[str, Any] = dataclasses.field(default_factory=dict)  # as TALP wrote it
+    processes: tuple[dict[str, Any], ...] = ()  # the same of each, where it is there
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -52,7 +54,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
         (region, faults) for path, faults in runs.files() for region in regions_of(path, faults)
     ]
     has_names = len({region.name for region, _ in found}) > 1
-    by_cpus, notes = _counted([region for region, _ in found])
+    by_cpus, notes = counted_by_cpus([region for region, _ in found])
     for region, faults in found:
         p = region.cpus if by_cpus else region.ranks or region.cpus
         if p is None and runs.constant_p is None:
@@ -73,7 +75,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
 FORMAT = Format(title="TALP JSON of DLB", recognises=recognises, timings=read)
 
 
-def _counted(regions: list[TalpRegion]) -> tuple[bool, list[str]]:
+def counted_by_cpus(regions: list[TalpRegion]) -> tuple[bool, list[str]]:
     """Tell whether p are the CPUs, and what to say of it."""
     pairs = {(region.ranks or 1, region.cpus) for region in regions if region.cpus}
     if all(ranks == cpus for ranks, cpus in pairs):
@@ -95,6 +97,8 @@ def regions_of(path: str | os.PathLike[str], faults: Faults) -> Iterator[TalpReg
     common = document.get("resources")
     common = common if isinstance(common, dict) else {}
     done = 0
+    processes_of = document.get("Process")
+    processes_of = processes_of if isinstance(processes_of, dict) else {}
     for part in REGIONS:
         for name, record in _named(document.get(part)):
             done += 1
@@ -105,11 +109,11 @@ def regions_of(path: str | os.PathLike[str], faults: Faults) -> Iterator[TalpReg
                 cpus=whole(record.get("numCpus", common.get("numCpus")), least=1),
                 field=f"{part}.{shown(name)}.elapsedTime",
                 record=record,
+                processes=tuple(x for _, x in _named(processes_of.get(name))),
             )
         if done:
             return
-    processes_of = document.get("Process")
-    for name, processes in processes_of.items() if isinstance(processes_of, dict) else ():
+    for name, processes in processes_of.items():
         times = [x["elapsedTime"] for _, x in _named(processes)]
         if times and all(map(is_number, times)):
             done += 1
@@ -119,6 +123,8 @@ def regions_of(path: str | os.PathLike[str], faults: Faults) -> Iterator[TalpReg
                 ranks=len(times),
                 cpus=whole(common.get("numCpus"), least=1),
                 field=f"Process.{shown(name)}",
+                record={"elapsedTime": max(times)},
+                processes=tuple(x for _, x in _named(processes)),
             )
     if not done:
         faults.refuse(

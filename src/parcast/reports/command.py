@@ -91,8 +91,8 @@ def _results(
     select: Sequence[tuple[str, str]],
 ) -> "Iterator[Result]":
     """Give the answers about all files, what is asked of several of them first."""
+    from parcast.characterisation.profiles.reading import kind_of_profile
     from parcast.deciding.compare.sides import is_saved
-    from parcast.deciding.explain.profiles.reading import kind_of_profile
     from parcast.saved.load import load
 
     saved = {file: load(file) for file in files if is_saved(file)}

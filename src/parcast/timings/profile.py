@@ -71,6 +71,7 @@ class RankRecord:
     quanta: tuple[float, ...] = ()  # of work, before the first region and at the end [s]
     waited: float | None = None  # for its core, in the span; None where nobody tells [s]
     line: int | None = None  # of the file, from 1; None where it was not read from one
+    is_wall_only: bool = False  # whether processor times are wall times, as no others are known
 
     @property
     def entries(self) -> int:

@@ -226,33 +226,7 @@ class ProfilesRead:
 
 
 def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
-    """Read the profiles that `parcast.region` wrote.
-
-    Parameters
-    ----------
-    paths : path or sequence of path
-        The files; "-" is standard input.
-
-    Returns
-    -------
-    ProfilesRead
-        Complete runs, in the order of files and dates. A run that lacks a rank is left out and
-        named in `notes`.
-
-    Raises
-    ------
-    FileProblems
-        If a file cannot be read, is no profile, or something in it is wrong, or if no run is
-        complete. All faults of all files come together.
-    ParameterError
-        If no path is given.
-
-    Examples
-    --------
-    >>> import parcast
-    >>> parcast.read_profiles("examples/stencil/runs.jsonl")
-    ProfilesRead(6 runs)
-    """
+    """Read the profiles that `parcast.region` or `parcast record` wrote; "-" is standard input."""
     runs: list[RunProfile] = []
     notes: list[str] = []
     files: list[tuple[str, str, int]] = []

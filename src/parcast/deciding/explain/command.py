@@ -186,7 +186,7 @@ def command(
 
 def _are_profiles(files: Sequence[str]) -> bool:
     """Whether any of some files is a profile."""
-    from parcast.deciding.explain.profiles.reading import kind_of_profile
+    from parcast.characterisation.profiles.reading import kind_of_profile
 
     return any(map(kind_of_profile, files))
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from parcast.characterisation.profiles.reading import kind_of_profile
 from parcast.deciding.explain.descriptions.explain import explain_descriptions
 from parcast.deciding.explain.descriptions.result import DescriptionsExplained
 from parcast.deciding.explain.profiles.explain import explain_profiles
-from parcast.deciding.explain.profiles.reading import kind_of_profile
 from parcast.deciding.explain.profiles.result import ProfilesExplained
 from parcast.deciding.explain.timings.explain import explain_timings
 from parcast.deciding.explain.timings.result import TimingsExplained

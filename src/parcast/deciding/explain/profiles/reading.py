@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.characterisation.profiles.counted import MESSAGES
+from parcast.characterisation.profiles.reading import kind_of_profile
 from parcast.deciding.explain.profiles.efficiencies import (
     RegionUse,
     is_weak_by_instructions,
@@ -26,40 +28,16 @@ from parcast.files.numbers import is_number
 from parcast.importers.caliper import EXCLUSIVE, chosen_column, records_of
 from parcast.importers.call_profile import JOIN
 from parcast.importers.cubex import times_of
-from parcast.importers.registry import recognised
-from parcast.importers.talp import IN_A_SECOND, TalpRegion, regions_of
-from parcast.timings.profile import LOOP_KINDS, SCHEMA, RunProfile
+from parcast.importers.talp import IN_A_SECOND, WHOLE, TalpRegion, regions_of
+from parcast.timings.profile import LOOP_KINDS, RunProfile
 from parcast.timings.series import Key
 from parcast.units import shown
 
 NAN = float("nan")
-RANK = b"mpi.rank"  # in the head of a Caliper profile whose times are those of single ranks
-MESSAGES = re.compile("p?mpix?_", re.IGNORECASE)  # names of the functions of MPI
 BARRIER = re.compile(r"!\$omp (implicit )?barrier")  # as Score-P names those of OpenMP
-WHOLE = ("Global", "MPI Execution", "MPI execution", "Application")  # regions of a whole run
 OF_RANKS = ("mpiCommunicationEfficiency", "communicationEfficiency")
 BALANCE = ("mpiLoadBalance", "loadBalance")
 OF_MPI = ("mpiParallelEfficiency",)
-
-
-def kind_of_profile(path: AnyPath) -> str:
-    """Tell what wrote a profile that has useful times of ranks; "" for anything else.
-
-    `region`, `talp`, `cubex`, or `caliper` where its times are those of single ranks.
-    """
-    try:
-        with open(path, "rb") as stream:
-            head = stream.read(65536)
-    except (OSError, TypeError, ValueError):
-        return ""
-    first = head.partition(b"\n")[0].decode("utf-8", "replace")
-    if first.lstrip().startswith("{") and f'"{SCHEMA.rpartition("/")[0]}' in first:
-        return "region"
-    known = recognised(os.fspath(path))
-    name = "" if known is None else known.name
-    if name == "caliper":
-        return name if RANK in head else ""
-    return name if name in {"talp", "cubex"} else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
