@@ -532,7 +532,8 @@ def test_hosts_limit_aggregators():
         ("romio, pio_box", "compare must name libraries: parcast, romio, pio-box,"),
         ("romio, pio_box", "got 'pio_box'. Did you mean pio-box?"),
         ("romio ADIOS", "got 'ADIOS'. Write libraries for all of them."),
-        ("romioo", "or write libraries to compare with other libraries."),
+        ("romioo", "got 'romioo'. Did you mean romio?"),
+        ("adios2", "or write libraries to compare with other libraries."),
         ("pio_numiotasks=2 pio_rearranger=3", "have 1 (box) or 2 (subset) as pio_rearranger"),
     ],
 )

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import ceil
 from typing import Final
 
 from parcast.arrays.geometry.chunks import Chunks
@@ -22,13 +21,13 @@ from parcast.arrays.law.libraries.library import (
     filled,
     interval,
 )
-from parcast.arrays.law.limits import MOST_PARTS
 from parcast.arrays.planning.given import GivenSetting
 from parcast.arrays.planning.result import OWN, LibraryPlan, ServerPlan
 from parcast.errors import ParameterError
 from parcast.words import did_you_mean, listed
 
 BUFFERS: Final = (1 << 20, 1 << 22, 1 << 24)  # the last is the default of ROMIO [B]
+QUICK: Final = 100_000  # pieces of all ranks that take less than half a second
 OWN_ERROR: Final = 1.2  # the source states an error of 20 % of its law [S]
 EVERY: Final = "libraries"
 NAMES: Final = (EVERY, OWN, *LIBRARIES)
@@ -41,7 +40,8 @@ def asked_libraries(text: str | os.PathLike[str]) -> tuple[str, ...] | None:
     (('parcast', 'romio', 'pio-box'), ('romio',), None)
     """
     words = re.split(r"[\s,;]+", os.fspath(text).strip())
-    if not set(words) & set(NAMES) or os.path.exists(text):
+    is_near = len(words) == 1 and did_you_mean(words[0], NAMES)
+    if os.path.exists(text) or not (set(words) & set(NAMES) or is_near):
         return None
     for word in words:
         if word not in NAMES:
@@ -123,10 +123,9 @@ def _best(
 
 
 def _allowed(sizes: Sequence[int], request: LibraryRequest) -> list[int]:
-    """Leave out buffers so small that a request would have too many pieces."""
-    size = int(request.size.sum())
-    least = ceil(size * request.ranks / MOST_PARTS)
-    return [each for each in sizes if each >= least] or [max(least, sizes[-1])]
+    """Leave out all but the largest buffer where pieces of smaller ones take long to evaluate."""
+    least = int(request.size.sum()) * request.ranks / QUICK
+    return [each for each in sizes if each >= least] or [sizes[-1]]
 
 
 def _marked(plans: Sequence[LibraryPlan]) -> Iterator[LibraryPlan]:
