@@ -12,6 +12,7 @@ from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.regions import PROFILING
 from parcast.kernels import stencil
 from parcast.kernels.ledger import Alone, Ledger
+from parcast.kernels.run import run_kernel
 from parcast.kernels.stencil import KERNEL
 from parcast.mpi.launcher import run_ranks
 from parcast.timings.read_profiles import read_profiles
@@ -116,3 +117,39 @@ def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path):
 
 def test_it_says_how_much_memory_it_needs():
     assert KERNEL.functions.memory(1000, 2) == pytest.approx(2 * 8e6, rel=0.1)
+
+
+def test_the_first_rank_has_more_rows_where_it_is_asked_for():
+    equal, uneven = stencil._uneven(100, 4, 1.0), stencil._uneven(100, 4, 1.6)
+    assert equal.tolist() == [0, 25, 50, 75, 100]
+    assert uneven.tolist() == [0, 40, 60, 80, 100]
+    assert stencil._uneven(100, 2, 2.0).tolist() == [0, 100, 100]
+    assert stencil._uneven(100, 1, 1.0).tolist() == [0, 100]
+
+
+def test_an_imbalanced_run_is_correct_and_writes_nothing(tmp_path):
+    (run,) = run_kernel(
+        "stencil", n=122, ranks=4, imbalance=1.6, steps=11, check=True, directory=tmp_path
+    )
+    assert run.is_correct
+    assert run.steps == (120 * 48 * 11, *[120 * 24 * 11] * 3)
+    assert run.disk_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            {"imbalance": 3},
+            "imbalance must lie between 1 and the 2 ranks, got 3. It is the points of the first "
+            "rank over the mean: 1.5 is half as many more.",
+        ),
+        ({"imbalance": 0.5}, "imbalance must lie between 1 and the 2 ranks, got 0.5."),
+        ({"imbalance": "x"}, "imbalance must be a number, got 'x'."),
+        ({"imbalance": 1.5, "mesh": (2, 1)}, "imbalance must be left out with mesh, got 1.5."),
+    ],
+)
+def test_an_imbalance_that_cannot_be_is_refused(options, says):
+    with pytest.raises(ParameterError) as caught:
+        run_kernel("stencil", n=50, ranks=2, **options)
+    assert str(caught.value).startswith(says)

@@ -59,6 +59,9 @@ def parser() -> argparse.ArgumentParser:
     steps.add_argument("--restart", metavar="PATH", help="checkpoint to go on from")
     steps.add_argument("--io", choices=KINDS, help="how writer writes (default synchronous)")
     steps.add_argument("--group", type=int, help="ranks of writer that pass points on (default 1)")
+    steps.add_argument(
+        "--imbalance", type=float, help="rows of stencil's first rank over the mean"
+    )
     reader.add_argument(
         "-o", "--output", help="write to this .csv or .json file; by default print CSV"
     )

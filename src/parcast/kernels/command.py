@@ -14,6 +14,7 @@ from parcast.cli.options import (
     TIME,
     CountList,
     Read,
+    amount,
     answer_options,
     flag,
     option,
@@ -145,6 +146,11 @@ def patience(text: str, option: str) -> float:
     metavar="KIND",
 )
 @option("--group", Whole(1), "Ranks of writer that pass points on to each other.  [default: 1]")
+@option(
+    "--imbalance",
+    amount("NUMBER", "count", "1.5"),
+    "Rows of the first rank of stencil over the mean; it writes nothing then.",
+)
 @answer_options(TABLES)
 def run_program(
     ctx: click.Context,

@@ -44,6 +44,7 @@ NAMES: Final = {  # what Python calls each, and what the command line does
     "restart": "--restart",
     "io": "--io",
     "group": "--group",
+    "imbalance": "--imbalance",
 }
 KINDS: Final = ("synchronous", "striped", "clustered")
 
@@ -60,6 +61,7 @@ class Course:
     restart: str | None = None  # path of the store that it begins from
     io: str | None = None  # of KINDS: who waits for whom before writing, and where it writes
     group: int | None = None  # ranks that pass points on to each other [1]
+    imbalance: float | None = None  # points of the first rank over the mean [1]
     first: int = 0  # steps that were taken before [1]
 
     @classmethod
@@ -165,6 +167,7 @@ def settled(
     for name in ("checkpoint_every", "servers"):
         _require_number(course, name, alone="io" in takes)
     _require_groups(course, ranks)
+    _require_imbalance(course, ranks)
     if course.servers is not None and course.servers > ranks and not course.io_servers:
         raise ParameterError(
             "servers", must=f"be at most the {ranks} ranks", got=str(course.servers)
@@ -201,6 +204,24 @@ def _require_groups(course: Course, ranks: int) -> None:
             hint = "All groups have the same number of ranks."
             must = f"divide the {ranks} ranks"
             raise ParameterError("group", must=must, got=str(course.group), hint=hint)
+
+
+def _require_imbalance(course: Course, ranks: int) -> None:
+    """Refuse an imbalance that no first rank can have, or with what knows equal rows only."""
+    if course.imbalance is None:
+        return
+    if not 1 <= course.imbalance <= ranks:
+        must = f"lie between 1 and the {ranks} ranks"
+        hint = "It is the points of the first rank over the mean: 1.5 is half as many more."
+        raise ParameterError("imbalance", must=must, got=f"{course.imbalance:g}", hint=hint)
+    for name in ("mesh", "checkpoint", "restart"):
+        if getattr(course, name) is not None:
+            raise ParameterError(
+                "imbalance",
+                must=("be left out with ", Argument(name)),
+                got=f"{course.imbalance:g}",
+                hint="Rows alone are dealt out unevenly, and checkpoints have equal parts.",
+            )
 
 
 def _require_number(course: Course, name: str, *, alone: bool) -> None:

@@ -49,6 +49,7 @@ def run_kernel(
     restart: str | PathLike[str] | None = None,
     io: str | None = None,
     group: int | None = None,
+    imbalance: float | None = None,
 ) -> tuple[KernelRun, ...]:
     """Run a reference program on MPI ranks that are started here.
 
@@ -104,6 +105,8 @@ def run_kernel(
         Whether ranks of "writer" write together, each to all servers, or each to one.
     group : int, default 1
         Ranks of "writer" that pass points on to each other; it divides `ranks`. [1]
+    imbalance : float, optional
+        Rows of the first rank of "stencil" over the mean, at least 1; nothing is written then. [1]
 
     Returns
     -------
@@ -145,6 +148,7 @@ def run_kernel(
         restart=None if restart is None else os.fspath(restart),
         io=io,
         group=group,
+        imbalance=None if imbalance is None else _imbalance(imbalance),
     )
     _check_course(course, kernel, sizes, counts, repetitions=repetitions, seed=seed)
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
@@ -165,6 +169,11 @@ def run_kernel(
                 progress(done, len(counts))
             runs += _launched(task, int(p), desk / f"runs_{done}.jsonl", time_limit, each)
         return tuple(runs)
+
+
+def _imbalance(imbalance: float) -> float:
+    """Refuse what is no number."""
+    return as_number("imbalance", imbalance, hint="1.5 is half as many rows more.")
 
 
 def _sizes(n: float | str | Iterable[float]) -> tuple[int, ...]:

@@ -7,7 +7,8 @@ Conductivities of neighbours are in series: between them it is the harmonic mean
 
 The points inside are dealt out in blocks of a mesh of ranks, by default in contiguous rows. In
 every step the ranks exchange the points at the edges of their blocks with their neighbours,
-compute, and send the largest change to the master by a tree; every few steps each rank writes its
+compute, and send the largest change to the master by a tree (with an imbalance the first rank has
+more rows than the others, and nothing is written); every few steps each rank writes its
 rows to one file, flushed to the device, or all ranks together write a checkpoint
 (`parcast.kernels.course`), from which a run goes on with any ranks. Each of these is a region
 (`parcast.region`), so that
@@ -99,6 +100,8 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
     mesh = course.mesh or (ledger.size, 1)
     place = divmod(ledger.rank, mesh[1])
     bounds = [shares(max(n - 2, 0), count) for count in mesh]
+    if course.imbalance is not None:
+        bounds[0] = _uneven(max(n - 2, 0), mesh[0], course.imbalance)
     top, left = (int(each[i]) for each, i in zip(bounds, place, strict=True))
     bottom, right = (int(each[i + 1]) + 2 for each, i in zip(bounds, place, strict=True))
     old = np.array([row_of(n, seed, i)[left:right] for i in range(top, bottom)])
@@ -122,6 +125,14 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
         neighbours=_neighbours(mesh, place, bounds),
         file=file,
     )
+
+
+def _uneven(rows: int, ranks: int, imbalance: float) -> NDArray[np.int64]:
+    """Bounds of rows of which the first rank has so many times the mean, the others the rest."""
+    if ranks == 1:
+        return shares(rows, 1)
+    first = min(round(rows * imbalance / ranks), rows)
+    return np.concatenate([[0], first + shares(rows - first, ranks - 1)])
 
 
 def _own(

@@ -253,7 +253,7 @@ KERNEL: Final = Kernel(
     functions=Functions(prepare, work, is_correct, serial, lambda n, _: 4 * NUMBER * n, finish),
     uses_files=True,
     time_steps=STEPS,
-    takes=frozenset(NAMES) - {"mesh", "restart"},
+    takes=frozenset(NAMES) - {"mesh", "restart", "imbalance"},
     checked_up_to=1_000_000,
     example=1_000_000,
 )

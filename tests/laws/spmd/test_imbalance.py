@@ -192,9 +192,12 @@ def test_a_sample_of_an_uncertain_imbalance_is_possible():
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ({"compute": {"imbalance": None}}, "must stand beside imbalance. Add imbalance = 1.3"),
-        ({"compute": {"heavy": "2 +- 1"}}, "must have no +-, as it counts processors."),
-        ({"reading": "published"}, 'must be "corrected" with compute.imbalance'),
+        (
+            {"compute": {"imbalance": None}},
+            "must have imbalance where it has heavy. Add imbalance = 1.3",
+        ),
+        ({"compute": {"heavy": "2 +- 1"}}, "must have no +- in heavy, which counts processors."),
+        ({"reading": "published"}, 'must not have reading = "published" with compute.imbalance'),
     ],
 )
 def test_what_does_not_go_together_is_refused(keys, says):

@@ -114,13 +114,15 @@ class Computing(Description):
     def _heavy_has_imbalance(self) -> "Computing":
         if self.imbalance is None and self.heavy is not None:
             raise ParameterError(
-                "heavy",
-                must="stand beside imbalance",
+                "compute",
+                must="have imbalance where it has heavy",
                 hint="Add imbalance = 1.3, or delete heavy.",
             )
         if self.heavy is not None and self.heavy.spread > 0:
             raise ParameterError(
-                "heavy", must="have no +-, as it counts processors", hint="Leave out its +-."
+                "compute",
+                must="have no +- in heavy, which counts processors",
+                hint="Leave it out.",
             )
         return self
 
@@ -304,9 +306,10 @@ class SpmdTables(Phase):
     def _published_is_balanced(self) -> "SpmdTables":
         if self.reading == "published" and self.compute.imbalance is not None:
             raise ParameterError(
-                "reading",
-                must='be "corrected" with compute.imbalance: the published equations have none',
-                hint="Leave reading out.",
+                "phase",
+                must='not have reading = "published" with compute.imbalance: those equations '
+                "have none",
+                hint="Leave one of them out.",
             )
         return self
 
