@@ -24,8 +24,8 @@ import parcast
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 
-CASES = [(1, 1.0), (2, 1.0), (2, 1.5), (4, 1.0), (4, 1.5), (4, 2.5), (8, 1.0), (8, 1.5), (8, 3.0)]
-N, STEPS = 2000, 20
+CASES = [(1, 1.0), (4, 1.0), (2, 1.5), (4, 1.5), (4, 2.5), (8, 1.5), (8, 3.0)]
+N, STEPS = 4000, 6  # a step of a rank takes longer than the slices of its processor
 TESTBED = "testbed --hosts 8 --link 1Gbit --"
 MACHINE = Machine(name="testbed", network={"latency": "100 us", "bandwidth": "119 MB/s"})
 

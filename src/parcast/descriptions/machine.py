@@ -33,6 +33,27 @@ class Compute(Description):
             "Memory bandwidth of one processor while the others of its node are idle.",
         )
     )
+    background: Annotated[Amount, Of("fraction", name="compute.background")] | None = parameter(
+        None, "Share of the time in which other jobs compete for each processor."
+    )
+    background_jobs: Annotated[Amount, Of("count", name="compute.background_jobs")] | None = (
+        parameter(None, "Jobs that compete then, by default 1; all get equal shares.")
+    )
+    background_time: Annotated[Amount, Of("time", name="compute.background_time")] | None = (
+        parameter(None, "Mean time that they compete in a row; by default short against a burst.")
+    )
+
+    @model_validator(mode="after")
+    def _background_first(self) -> "Compute":
+        others = (self.background_jobs, self.background_time)
+        given = [x.name.partition(".")[2] for x in others if x is not None]
+        if self.background is None and given:
+            raise ParameterError(
+                "compute",
+                must=f"give background with {given[0]}",
+                hint="Add the share of the time in which other jobs compete.",
+            )
+        return self
 
 
 class ComputeNode(Description):

@@ -9,11 +9,11 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.laws.spmd.demands import Demands, with_servers
+from parcast.laws.spmd.demands import Background, Demands, background, with_servers
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
 from parcast.prediction.grid import ConfigurationGrid
-from parcast.queueing.simulation.cycle import Cycle, Law
+from parcast.queueing.simulation.cycle import Cycle, Law, sampler
 from parcast.queueing.simulation.rounds import Ended, MeanEstimate
 from parcast.queueing.simulation.simulate import (
     JoinedCycles,
@@ -101,7 +101,13 @@ class SpmdSimulator(Simulator):
                 hint="Give compute, communication or io.",
             )
         places = np.ndindex(shape)
-        return [task_of(phase, demands, cycles, place=place, laws=laws) for place in places]
+        others = background(machine, at)
+        if others is not None:
+            others = Background(*(np.broadcast_to(x, shape) for x in others))
+        return [
+            task_of(phase, demands, cycles, place=place, laws=laws, others=others)
+            for place in places
+        ]
 
     def ways(self, tasks: Sequence[SpmdTask], simulated: Sequence[Simulated]) -> Iterator[str]:
         """Give a sentence for each way that a phase was simulated."""
@@ -146,6 +152,46 @@ def uniform(rng: np.random.Generator, size: int) -> Array:
     return np.asarray(2.0 * rng.random(size))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interrupted:
+    """Times of mean 1 of bursts beside other jobs that come and go; they may be there at first."""
+
+    law: Law  # of the burst alone
+    work: float  # of the burst alone, on average [s]
+    share: float  # of the time with other jobs [1]
+    loss: float  # of the processor while they are there [1]
+    duration: float  # mean time with other jobs in a row [s]
+
+    def __call__(self, rng: np.random.Generator, size: int) -> Array:
+        """Draw times: work is done at either of two rates, for exponential times in turn."""
+        left = self.work * sampler("cpu_law", self.law)(rng, size)
+        mean = self.work / (1.0 - self.share * self.loss)
+        time_spent, is_busy = np.zeros(size), rng.random(size) < self.share
+        free = self.duration * (1.0 - self.share) / self.share
+        going = np.arange(size)
+        while going.size:
+            busy = is_busy[going]
+            lasts = np.where(busy, self.duration, free) * rng.standard_exponential(going.size)
+            rate = np.where(busy, 1.0 - self.loss, 1.0)
+            used = np.minimum(lasts, left[going] / rate)
+            time_spent[going] += used
+            left[going] -= used * rate
+            is_busy[going] = ~busy
+            going = going[used == lasts]
+        return time_spent / mean
+
+
+def interrupted(
+    demands: Demands, law: Law, others: Background | None, place: tuple[int, ...]
+) -> Law:
+    """Law of the computing at a point, beside other jobs if they stay for a while."""
+    if others is None or not demands.interruption[place]:
+        return law
+    share, loss, duration = (float(x[place]) for x in others)
+    work = float(demands.computing[place]) * (1.0 - share * loss)
+    return Interrupted(law=law, work=work, share=share, loss=loss, duration=duration)
+
+
 def _law(variability: Variability) -> Law:
     """Law by the name that a description gives it."""
     return uniform if variability == "uniform" else variability
@@ -180,6 +226,7 @@ def task_of(
     *,
     place: tuple[int, ...],
     laws: Mapping[str, Law],
+    others: Background | None = None,
 ) -> SpmdTask:
     """Task of a phase at one point; `cycles` have the shape of the grid."""
     count = float(cycles[place])
@@ -198,7 +245,7 @@ def task_of(
         service=float(demands.queue[place]),
         io=float(np.broadcast_to(phase.io_service(demands), demands.p.shape)[place]),
         disks=min(round(float(demands.d[place])), groups) if clustered else 1,
-        cpu_law=laws["compute"],
+        cpu_law=interrupted(demands, laws["compute"], others, place),
         service_law=laws["communication"],
         io_law=laws["io"],
     )

@@ -13,7 +13,8 @@ level of contention, c the processors of a synchronisation group and K = p/c gro
                    y = S0_io + SR_io/(d K)      striped
                    y = S0_io + SR_io/K          clustered
 
-With a law of the I/O it gives S0_io and SR_io/d, see `parcast.arrays.law.phase`.
+Other jobs on the processors make u longer and let it vary, see `background_of` [D]. With a law of
+the I/O it gives S0_io and SR_io/d, see `parcast.arrays.law.phase`.
 
 At p = 1 nobody communicates, so that T(1,1) is the reference time (1); the published equations
 keep S0_com there, which contradicts them. The traffic of a group that communicates synchronously
@@ -26,12 +27,14 @@ References
    :doi:`10.1109/TPDS.2002.1158268`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.advice import SIMULATE
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
@@ -40,6 +43,7 @@ from parcast.errors import Argument, ParameterError, require
 from parcast.laws.spmd.tables import InputOutput, IoLaw, SpmdTables
 from parcast.laws.spmd.transfers import byte_time, transfer_of
 from parcast.queueing.order import deviation_of_maximum, expected_maximum
+from parcast.queueing.time_laws import WIDEST, TimeLaw, gamma_times
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,6 +64,7 @@ class Demands:
     traffic: Array  # processors of a group whose transfers use the shared network: 1 or c [1]
     imbalance: Array  # shared work of a heavy processor over the mean, b; 1: all are equal [1]
     heavy: Array  # heavy processors, h [1]
+    interruption: Array  # variance that other jobs add to computing, over its mean [s]
 
     @property
     def groups(self) -> Array:
@@ -103,6 +108,7 @@ DEMANDED: Final = (  # fields that times are proportional to, all together
     "shared",
     "io_startup",
     "io_transfer",
+    "interruption",
 )
 
 
@@ -137,6 +143,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     parallel = computing_time(compute.parallel, machine, at)
     moving, serial = memory_time(phase, machine, at), computing_time(compute.serial, machine, at)
     imbalance, heavy = _imbalance(phase, at)
+    slowdown, interruption = background_of(machine, at)
     startup = talks * _startup(phase, machine, among)
     transfer, shared = _transfer(phase, machine, among)
     return Demands(
@@ -144,8 +151,8 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         d=at["d"],
         group=group,
         bursts=bursts,
-        parallel=np.maximum(parallel, moving),
-        serial=serial,
+        parallel=np.maximum(parallel, moving) * slowdown,
+        serial=serial * slowdown,
         startup=startup,
         transfer=talks * transfer,
         shared=talks * shared,
@@ -153,6 +160,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         traffic=group if phase.communication.traffic == "processor" else np.ones(()),
         imbalance=imbalance,
         heavy=heavy,
+        interruption=interruption,
     )
 
 
@@ -186,6 +194,76 @@ def _group(group: Array, p: Array) -> Array:
             name, must="divide p", got=f"{c:g} at p = {at:g}", hint=f"Leave that p out{formula}."
         )
     return np.asarray(group)
+
+
+class Background(NamedTuple):
+    """Other jobs on a processor: they compete for it now and then, in equal shares."""
+
+    share: Array  # of the time in which they compete, a [1]
+    loss: Array  # of the processor while they do, m/(1 + m) of m jobs [1]
+    duration: Array  # mean time that they do in a row, B; 0: short against a burst [s]
+
+
+def background(machine: Machine, at: Point) -> Background | None:
+    """What the machine says of other jobs, if it does."""
+    given = machine.compute
+    if given.background is None:
+        return None
+    share = given.background(at)
+    hint = "It is the share of the time in which other jobs compete."
+    require(given.background.name, share, share <= 1, must="be at most 1", hint=hint)
+    jobs = np.ones(()) if given.background_jobs is None else given.background_jobs(at)
+    return Background(share, jobs / (1.0 + jobs), _amount(given.background_time, at))
+
+
+def background_of(machine: Machine, at: Point) -> tuple[Array, Array]:
+    """How much longer computing takes beside other jobs, and `Demands.interruption`.
+
+    With r = 1 - a m/(1 + m) the mean rate of a processor, the time for some work has the mean
+    work/r and, of exponential times with and without the other jobs, in the long run the variance
+    2 a (1-a)^2 (m/(1+m))^2 B work/r^3 [D]: that of a process of two rates, whose correlation
+    decays within (1-a) B.
+    """
+    found = background(machine, at)
+    if found is None:
+        return np.ones(()), np.zeros(())
+    share, loss, duration = found
+    rate = 1.0 - share * loss
+    varies = 2.0 * share * (1.0 - share) ** 2 * loss**2 * duration
+    return 1.0 / rate, np.asarray(varies / rate**2)
+
+
+def long_interruptions(machine: Machine, at: Point, demand: Demands) -> Iterator[str]:
+    """Say where other jobs stay for longer than a burst computes."""
+    found = background(machine, at)
+    if found is None:
+        return
+    duration, computing, p, _ = np.broadcast_arrays(
+        found.duration, demand.computing, at["p"], demand.interruption
+    )
+    longer = (duration > computing) & (demand.interruption > 0) & (p > 1)
+    if longer.any():
+        yield (
+            f"Other jobs compete for longer in a row than a burst computes from p = "
+            f"{p[longer].min():g} on: the slowest of many processors is not known well there, "
+            f"and mostly earlier than said. Check it: {SIMULATE}"
+        )
+
+
+def time_law(phase: SpmdTables, computing: Array, interruption: Array) -> TimeLaw:
+    """Law of the times of a burst that computes for so long: its own, or wider by other jobs."""
+    if not np.any(interruption):
+        return phase.compute.law
+    added = np.divide(
+        interruption,
+        computing,
+        out=np.zeros(np.shape(computing + interruption)),
+        where=computing > 0,
+    )
+    cv = np.sqrt(phase.compute.law.cv**2 + added)
+    hint = "Other jobs that stay for so long are no background of a burst."
+    require("compute.background_time", cv, cv <= WIDEST, must="vary a burst less", hint=hint)
+    return gamma_times(cv)
 
 
 def _imbalance(phase: SpmdTables, at: Point) -> tuple[Array, Array]:
@@ -339,7 +417,7 @@ class CycleDemands:
 
 def burst_of(phase: SpmdTables, demand: Demands) -> Burst:
     """Delay of a burst, equation (15)."""
-    law = phase.compute.law
+    law = time_law(phase, demand.computing, demand.interruption)
     slowest = expected_maximum(demand.group, law)
     delay = slowest * demand.computing + demand.delay
     cv = deviation_of_maximum(demand.group, law) / slowest

@@ -36,7 +36,7 @@ from parcast.aliases import Array
 from parcast.descriptions.breakdown import STEP, Breakdown
 from parcast.descriptions.program import Slopes
 from parcast.errors import ParameterError, require
-from parcast.laws.spmd.demands import DEMANDED, HEAVY, Demands, io_service
+from parcast.laws.spmd.demands import DEMANDED, HEAVY, Demands, io_service, time_law
 from parcast.laws.spmd.networks import cycle, ends_apart, run_of
 from parcast.laws.spmd.tables import SpmdTables
 from parcast.queueing.dual_numbers import dual
@@ -123,7 +123,6 @@ def approximations(phase: SpmdTables, demand: Demands) -> Iterator[str]:
 
 def groups_of(phase: SpmdTables, demand: Demands) -> Groups:
     """Light and heavy groups, and how long the slowest processor of each computes."""
-    law = phase.compute.law
     heavy, c = demand.heavy, demand.group
     mixed = heavy < c
     uneven = ~mixed & (np.mod(heavy, c) != 0)
@@ -136,16 +135,16 @@ def groups_of(phase: SpmdTables, demand: Demands) -> Groups:
     )
     number = np.where(mixed, 1.0, heavy / c)
     times = np.stack([demand.light_computing, demand.heavy_computing])
-    slowest = expected_maximum(c, law)
-    cv = deviation_of_maximum(c, law) / slowest
-    computing, spread = slowest * times, np.stack([cv, cv])
+    law = time_law(phase, times, demand.interruption)
+    slowest = np.broadcast_to(expected_maximum(c, law), times.shape)
+    computing, spread = slowest * times, deviation_of_maximum(c, law) / slowest
     if (mixed & (c > 1)).any():
         _require_known_groups(phase)
         of = TwoClasses(
             jobs=np.stack([np.maximum(c - heavy, 0.0), np.minimum(heavy, c)]),
             delay=times,
             steady=np.zeros_like(c),
-            delay_cv=np.full_like(times, float(law.cv)),
+            delay_cv=np.broadcast_to(law.cv, times.shape),
             service=np.zeros_like(c),
             service_cv=np.zeros_like(c),
         )
@@ -182,7 +181,8 @@ def _joined(phase: SpmdTables, demand: Demands, groups: Groups) -> Breakdown:
     n, x = demand.bursts, demand.queue
     z = np.maximum(groups.delay(demand), ALONE * (groups.delay(demand)[1] + x))
     if phase.bursts == "geometric":
-        _require(phase, "compute", is_known=phase.is_exponential)
+        is_known = phase.is_exponential and not demand.interruption.any()
+        _require(phase, "compute", is_known=is_known)
         until_join = n * class_departures(groups.number, delay=z, service=x)
     else:
         tame = phase.communication.cv <= MOST_SERVICE_CV

@@ -50,6 +50,7 @@ from parcast.laws.spmd.demands import (
     contention_of,
     demands,
     io_service,
+    long_interruptions,
     memory_time,
     with_servers,
 )
@@ -255,7 +256,7 @@ class SpmdPhase(SpmdTables):
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle in the long run at every point of a grid [s]."""
         demand = self.demands(machine, at)
-        if self._is_imbalanced:
+        if self.compute.imbalance is not None:
             return imbalanced_run(self, demand, np.ones(()))
         return self.solve(demand).breakdown
 
@@ -263,13 +264,9 @@ class SpmdPhase(SpmdTables):
         """Time of all cycles at every point of a grid, as `Phase.times` [s]."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused where it is asked for
             demand = self.demands(machine, at)
-            if self._is_imbalanced:
+            if self.compute.imbalance is not None:
                 return imbalanced_run(self, demand, self.cycles(at))
             return self.run(demand, self.cycles(at)).breakdown
-
-    @property
-    def _is_imbalanced(self) -> bool:
-        return self.compute.imbalance is not None
 
     def run(self, demand: Demands, cycles: Array) -> CycleDemands:
         """Time of all cycles that ask for `demand`, with its derivatives."""
@@ -288,7 +285,7 @@ class SpmdPhase(SpmdTables):
     def _by_demands(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
         """Time of all cycles, and its derivatives by what they ask for."""
         demand, cycles = self.demands(machine, at), self.cycles(at)
-        if self._is_imbalanced:
+        if self.compute.imbalance is not None or np.any(demand.interruption):
             run = imbalanced_run(self, demand, cycles)
             return run.time, imbalanced_slopes(self, demand, cycles)
         solved = self.run(demand, cycles)
@@ -306,7 +303,7 @@ class SpmdPhase(SpmdTables):
         with np.errstate(over="ignore", invalid="ignore"):  # infinite, of times near 0
             _, by = self._by_demands(machine, at)
         return Breakdown(
-            compute=by["parallel"] + by["serial"],
+            compute=by["parallel"] + by["serial"] + by.get("interruption", 0.0),
             communication=by["startup"] + by["transfer"] + by["shared"],
             io=by["io_startup"] + by["io_transfer"],
         )
@@ -325,7 +322,7 @@ class SpmdPhase(SpmdTables):
     @property
     def dearness(self) -> int:
         """More where processors end apart or I/O has its law, most where sums differ by point."""
-        if self._is_imbalanced:
+        if self.compute.imbalance is not None:
             joins = self.io.kind == "synchronous"
             chained = joins and self.bursts == "geometric"
             return DEAREST if chained else DEARNESS_OF_IMBALANCE[self.io.kind]
@@ -347,8 +344,10 @@ class SpmdPhase(SpmdTables):
         if ends_apart(self):
             yield from self._few_cycles(with_servers(machine, at))
         yield from self._memory_bound(machine, at)
-        if self._is_imbalanced:
-            yield from approximations(self, self.demands(machine, at))
+        if self.compute.imbalance is not None or machine.compute.background is not None:
+            demand = self.demands(machine, at)
+            yield from approximations(self, demand)
+            yield from long_interruptions(machine, at, demand)
 
     def _memory_bound(self, machine: Machine, at: Point) -> Iterator[str]:
         """Say where memory bandwidth limits the computing."""

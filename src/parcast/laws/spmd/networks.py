@@ -159,7 +159,8 @@ def _synchronous(phase: SpmdTables, demand: Demands) -> CycleDemands:
         io_service(phase, demand),
     )
     jobs = demand.groups
-    if phase.bursts == "geometric" and (phase.is_exponential or phase.reading == "published"):
+    exponential = phase.is_exponential and not np.any(demand.interruption)
+    if phase.bursts == "geometric" and (exponential or phase.reading == "published"):
         joined = departure_sum(jobs, delay=burst.delay, service=x)
         until_join = n * joined.value
         by_delay, by_queue = n * joined.by_delay, n * joined.by_service
