@@ -81,7 +81,7 @@ def predicted(alone: float, p: int) -> float:
         compute={"background": SHARE, "background_time": f"{DURATION} s"},
     )
     program = Program(phase=[{"law": "spmd", "compute": {"serial": f"{alone} s"}}])
-    return float(parcast.predict(program, machine, p=p).time)
+    return parcast.predict(program, machine, p=p).time.item()
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def predicted(alone: float, p: int, imbalance: float) -> float:
         "compute": compute,
         "communication": {"messages": 2, "volume": f"{16 * N} B"},
     }
-    return float(parcast.predict(Program(phase=[phase]), MACHINE, p=p).time)
+    return parcast.predict(Program(phase=[phase]), MACHINE, p=p).time.item()
 
 
 def main() -> None:
