@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.laws.spmd.demands import Background, Demands, background, with_servers
+from parcast.laws.spmd.demands import OtherJobs, Demands, background, with_servers
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
 from parcast.prediction.grid import ConfigurationGrid
@@ -103,7 +103,7 @@ class SpmdSimulator(Simulator):
         places = np.ndindex(shape)
         others = background(machine, at)
         if others is not None:
-            others = Background(*(np.broadcast_to(x, shape) for x in others))
+            others = OtherJobs(*(np.broadcast_to(x, shape) for x in others))
         return [
             task_of(phase, demands, cycles, place=place, laws=laws, others=others)
             for place in places
@@ -182,7 +182,7 @@ class Interrupted:
 
 
 def interrupted(
-    demands: Demands, law: Law, others: Background | None, place: tuple[int, ...]
+    demands: Demands, law: Law, others: OtherJobs | None, place: tuple[int, ...]
 ) -> Law:
     """Law of the computing at a point, beside other jobs if they stay for a while."""
     if others is None or not demands.interruption[place]:
@@ -226,7 +226,7 @@ def task_of(
     *,
     place: tuple[int, ...],
     laws: Mapping[str, Law],
-    others: Background | None = None,
+    others: OtherJobs | None = None,
 ) -> SpmdTask:
     """Task of a phase at one point; `cycles` have the shape of the grid."""
     count = float(cycles[place])

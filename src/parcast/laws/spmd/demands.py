@@ -196,7 +196,7 @@ def _group(group: Array, p: Array) -> Array:
     return np.asarray(group)
 
 
-class Background(NamedTuple):
+class OtherJobs(NamedTuple):
     """Other jobs on a processor: they compete for it now and then, in equal shares."""
 
     share: Array  # of the time in which they compete, a [1]
@@ -204,7 +204,7 @@ class Background(NamedTuple):
     duration: Array  # mean time that they do in a row, B; 0: short against a burst [s]
 
 
-def background(machine: Machine, at: Point) -> Background | None:
+def background(machine: Machine, at: Point) -> OtherJobs | None:
     """What the machine says of other jobs, if it does."""
     given = machine.compute
     if given.background is None:
@@ -213,7 +213,7 @@ def background(machine: Machine, at: Point) -> Background | None:
     hint = "It is the share of the time in which other jobs compete."
     require(given.background.name, share, share <= 1, must="be at most 1", hint=hint)
     jobs = np.ones(()) if given.background_jobs is None else given.background_jobs(at)
-    return Background(share, jobs / (1.0 + jobs), _amount(given.background_time, at))
+    return OtherJobs(share, jobs / (1.0 + jobs), _amount(given.background_time, at))
 
 
 def background_of(machine: Machine, at: Point) -> tuple[Array, Array]:
