@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.laws.spmd.demands import OtherJobs, Demands, background, with_servers
+from parcast.laws.spmd.demands import Demands, OtherJobs, background, with_servers
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
 from parcast.prediction.grid import ConfigurationGrid
