@@ -276,7 +276,8 @@ def test_a_selection_of_nothing_is_refused(wanted, says):
 def test_html_shows_the_first_rows_escaped_and_uncoloured():
     shown = Measurements(p=range(1, 13), time=0.5, callpath="<b>&main")._repr_html_()
     assert re.sub(r' style="[^"]*"', "", shown).startswith(
-        "<table><thead><tr><th>p</th><th>callpath</th><th>time [s]</th></tr></thead>"
+        '<table><thead><tr><th scope="col">p</th><th scope="col">callpath</th>'
+        '<th scope="col">time [s]</th></tr></thead>'
         "<tbody><tr><td>1</td><td>&lt;b&gt;&amp;main</td><td>0.5</td></tr>"
     )
     assert shown.count("<tr") == 11

@@ -282,7 +282,7 @@ def class_departures(customers: Array, *, delay: Array, service: Array) -> Array
     which must spend time somewhere; numbers are whole and not checked.
 
     >>> class_departures(np.array([[3.0], [1.0]]), delay=np.ones((2, 1)), service=np.array([0.5]))
-    array([3.1...])
+    array([3.51929825])
     """
     few = customers[1] <= customers[0]
     rows, columns = (np.where(few, customers[i], customers[1 - i]) for i in (0, 1))

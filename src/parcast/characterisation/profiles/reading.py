@@ -3,6 +3,8 @@
 All become runs of regions, so that nothing else needs to know the tool.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Sequence
