@@ -145,11 +145,12 @@ def disturbance(slowdown: float, waiting: float) -> str:
 def counted(count: int, noun: str) -> str:
     """Write a number of things.
 
-    >>> counted(1, "rank"), counted(20_000, "item"), counted(3, "launch")
-    ('1 rank', '20,000 items', '3 launches')
+    >>> counted(1, "rank"), counted(20_000, "item"), counted(3, "launch"), counted(2, "query")
+    ('1 rank', '20,000 items', '3 launches', '2 queries')
     """
-    ending = "es" if noun.endswith("ch") else "s"
-    return f"{count:,} {noun}{ending if count != 1 else ''}"
+    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    several = f"{noun}es" if noun.endswith("ch") else several
+    return f"{count:,} {noun if count == 1 else several}"
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:

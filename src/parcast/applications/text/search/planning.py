@@ -18,6 +18,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.deciding.plans import OwnPlan, decide, decided
+from parcast.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,8 +72,8 @@ class SearchRanks:
     @property
     def title(self) -> str:
         """Say what is planned."""
-        asked = f" and {self.queries:,} queries" if self.queries else ""
-        return f"Index of {self.documents:,} documents{asked}"
+        asked = f" and {counted(self.queries, 'query')}" if self.queries else ""
+        return f"Index of {counted(self.documents, 'document')}{asked}"
 
     @property
     def close(self) -> float:
