@@ -1,6 +1,8 @@
 """`parcast report` and `parcast.report`: one page of several answers."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,24 @@ def test_saved_results_are_part_of_a_page(parcast, table, tmp_path):
     said = parcast("report", tmp_path / "a.json", tmp_path / "b.json", "-o", page)
     assert said.status == 0, said.err
     assert "Saved result, parcast/explain-timings/1" in page.read_text(encoding="utf-8")
+
+
+def test_profiles_of_regions_are_explained(parcast, tmp_path):
+    page = tmp_path / "report.html"
+    said = parcast("report", ROOT / "examples/stencil/runs.jsonl", "-o", page)
+    assert said.status == 0, said.err
+    assert "<figure>" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("disks", "status"), [([], 0), (["-d", "1,2"], 2)])
+def test_a_prediction_is_drawn_without_matplotlib_or_names_it(tmp_path, disks, status):
+    code = "import sys; sys.modules['matplotlib'] = None; from parcast.cli import main; main()"
+    asked = [PROGRAM, MACHINE, "-p", "4,16", *disks, "-o", tmp_path / "a.html"]
+    command = [sys.executable, "-c", code, "predict", *map(str, asked)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 70, done.stderr
+    assert (done.returncode == 0) == (status == 0)
+    assert status == 0 or "Figures need matplotlib" in done.stderr
 
 
 def test_one_table_as_markdown(parcast, table, tmp_path):

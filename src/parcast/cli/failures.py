@@ -228,6 +228,10 @@ def _meaning(failure: BaseException) -> tuple[list[str], int]:  # noqa: PLR0911 
                 return [failure.format_message(), *notes], status
             path = failure.ctx.command_path if failure.ctx else "parcast"
             return [in_our_words(failure), *notes, f"See: {path} --help"], WRONG_USE
+        case ParcastError() if isinstance(
+            failure, ModuleNotFoundError
+        ):  # of pictures: it says all
+            return [str(failure)], WRONG_USE
         case FileProblems():
             return lines_in_options(failure), BAD_FILE
         case FitFailed() | RunFailed():

@@ -162,12 +162,12 @@ def draw_lines(shown: Shown, ax: "Axes | None" = None, quantity: str | None = No
 
 def _lines(shown: Shown) -> _Lines:
     """Choose the points and the colours."""
-    from matplotlib import colormaps
-
     second = shown.axes[1] if len(shown.axes) > 1 else None
     chosen = np.zeros(1, dtype=np.intp)
     colours: Sequence[Any] = [COMPUTED]
     if second:
+        from matplotlib import colormaps
+
         named = len(second.values) <= MOST_NAMED
         chosen = thinned(second, MOST_NAMED if named else MOST_LINES)
         places = np.arange(len(chosen)) if named else second.places(second.values[chosen])

@@ -95,8 +95,8 @@ def _results(
     from parcast.deciding.compare.sides import is_saved
     from parcast.saved.load import load
 
-    saved = {file: load(file) for file in files if is_saved(file)}
-    profiles = [x for x in files if x not in saved and kind_of_profile(x)]
+    profiles = [x for x in files if kind_of_profile(x)]
+    saved = {x: load(x) for x in files if x not in profiles and is_saved(x)}
     others = [x for x in files if x not in saved and x not in profiles]
     kinds = {x: kind_of(x) or "timings" for x in others}
     tables = {x: read_file(x, select) for x in others if kinds[x] == "timings"}

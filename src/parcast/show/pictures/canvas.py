@@ -111,7 +111,7 @@ def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: st
         with drawing_by("svg"):
             figure: Any = draw()
         return str(figure.to_svg(paint, **about))
-    except NotDrawnError:
+    except (NotDrawnError, ModuleNotFoundError):  # the latter of matplotlib, which is named then
         drawn = _rendered(draw(), ".svg").decode()
         return drawn if paint is None else _inlined(drawn, paint.prefix)
 
