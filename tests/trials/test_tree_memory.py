@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.trials import control_group
+from parcast.trials import control_group, tree_memory
 from parcast.trials.command import runner
 from parcast.trials.control_group import ControlGroup, Place, place_of, places, remove_left
 from parcast.trials.process_memory import (
     Resident,
+    Shares,
     held_by,
     peak_memory,
     reset_peak,
@@ -148,6 +149,18 @@ def test_a_total_of_which_only_the_launcher_was_seen_is_empty():
     assert watch.total(60_000_000) == (None, "")
     watch.largest, watch.most = 58_000_000, 110_000_000
     assert watch.total(60_000_000) == (110_000_000, PROC)
+
+
+def test_a_look_during_which_a_process_ended_does_not_count(monkeypatch):
+    there = iter([[1, 2, 3], [1, 2], [1, 2], [1, 2]])
+    monkeypatch.setattr(tree_memory, "held_by", lambda _: Resident(60, 60, 0, 0))
+    monkeypatch.setattr(tree_memory, "shares_of", lambda *_: Shares(0.5, 0.5))
+    watch = Watch(None)
+    monkeypatch.setattr(watch.tree, "now", lambda: next(there))
+    watch._look()  # 3 processes, of which 2 are left to share
+    assert watch.most == 0
+    watch._look()
+    assert watch.most == 60
 
 
 def test_memory_shared_with_forks_is_divided_among_them():

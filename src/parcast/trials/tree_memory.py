@@ -98,7 +98,13 @@ class Watch:
         files = max(x.files for x in held.values())
         self.files = max(self.files, files)
         if self.group is None:
-            self.most = max(self.most, files + self._without_files(held))
+            total = files + self._without_files(held)
+            if self._are_all_there(held):
+                self.most = max(self.most, total)
+
+    def _are_all_there(self, held: dict[int, Resident]) -> bool:
+        """Whether no process came or went meanwhile, with which others share what they hold."""
+        return {x for x in self.tree.now() if held_by(x) is not None} == held.keys()
 
     def _without_files(self, held: dict[int, Resident]) -> int:
         """Most that each had so far, without files.

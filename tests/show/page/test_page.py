@@ -55,7 +55,10 @@ def test_hostile_names_stay_text_in_every_field():
         "law": HOSTILE,
         "sources": [HOSTILE],
         "schema": HOSTILE,
-        "inputs": {"file": HOSTILE, "sha256": HOSTILE, "options": {HOSTILE: HOSTILE}},
+        "inputs": {
+            **dict.fromkeys(("file", "sha256", "format"), HOSTILE),
+            "options": {HOSTILE: HOSTILE},
+        },
     }
     answer = Answer(sheets=[sheet], origin=origin)
     text = text_of([answer, answer], title=HOSTILE, command=HOSTILE)
@@ -93,6 +96,13 @@ def test_a_page_of_several_answers_lists_them():
         ("answer-2", "two"),
     ]
     assert "<title>Report - parcast</title>" in text
+
+
+def test_a_picture_that_was_asked_for_and_cannot_be_drawn_is_refused(tmp_path):
+    result = forecast_of_paths(2)
+    with pytest.raises(parcast.ParameterError, match="quantity"):
+        result.save(tmp_path / "a.html", quantity="nothing")
+    assert not (tmp_path / "a.html").exists()
 
 
 def test_where_it_comes_from_has_files_and_their_hashes(tmp_path):

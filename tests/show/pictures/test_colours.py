@@ -18,6 +18,7 @@ PLAIN = {
     "show/pictures/canvas.py",
     "show/pictures/elements.py",
     "show/pictures/axes.py",
+    "show/pictures/figure.py",
 }  # text and grid
 PICTURES = sorted(
     path

@@ -69,7 +69,8 @@ def answer_for(
             picture = svg_of(lambda: drawn._drawn(**options), paint, description=in_words(sheets))
             pictures.append(picture)
         except ParameterError:  # it has too few values for one
-            pass
+            if any(options.values()):  # but this one was asked for
+                raise
     return Answer(sheets=sheets, pictures=pictures, origin=result.to_document())
 
 
@@ -190,7 +191,7 @@ def _inputs(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         elif name in ("measurements", "parcast", "format") and value is not None:
             yield (
                 {"parcast": "Version of parcast"}.get(name, name.capitalize()),
-                escape(str(value)),
+                escape(one_line(str(value))),
             )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.show.pictures.axis import Scale
+from parcast.show.pictures.colours import PALE
 from parcast.show.pictures.marks import (
     AreaMark,
     ErrorMark,
@@ -25,7 +26,7 @@ ON_COLOURS: Final = "#111111"  # of texts, which stand on areas: also on a dark 
 GUESS: Final = (0.775, 0.77)  # of the width and height of a figure, that its axes have
 
 
-class NotDrawnError(NotImplementedError):
+class NotDrawnError(Exception):
     """A picture needs a part of matplotlib that is not written here."""
 
 
@@ -385,7 +386,7 @@ class SvgAxes:
         """Draw a grid behind all else, or none."""
         for name, scale in (("x", self.x), ("y", self.y)):
             if axis in (name, "both"):
-                scale.grid = style.get("color", scale.grid or "#E4E4E4") if visible else None
+                scale.grid = style.get("color", scale.grid or PALE) if visible else None
 
     def tick_params(
         self, axis: str = "both", *, length: float | None = None, labelleft: bool = True

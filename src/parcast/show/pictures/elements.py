@@ -110,7 +110,6 @@ def written(
     anchor: str = "start",
     fill: str = "",
     turned: bool = False,
-    weight: str = "",
 ) -> str:
     """Write a text, in lines from `y` on, the base of the first; turned by a right angle up."""
     points = size_of(size)
@@ -131,7 +130,6 @@ def written(
         font_size=points,
         text_anchor="" if anchor == "start" else anchor,
         fill=fill,
-        font_weight=weight,
         transform=turn,
     )
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.errors import one_line
-from parcast.show.pictures.axes import Extent, FigureSpace, NotDrawnError, SvgAxes
+from parcast.show.pictures.axes import FigureSpace, NotDrawnError, SvgAxes
+from parcast.show.pictures.colours import GREY
 from parcast.show.pictures.elements import (
     FONTS,
     Paint,
@@ -29,7 +30,7 @@ SAMPLE: Final = 20.0  # width of a sample in a legend [pt]
 BESIDE: Final = 5.0  # from a sample to its name [pt]
 BETWEEN: Final = 14.0  # from a name to the next sample [pt]
 ROW: Final = 14.0  # height of a row of a legend [pt]
-SMALL, MEDIUM = "small", "medium"
+SMALL: Final = "small"
 PASSES: Final = 3  # of the layout: names of lines need room that only their places tell
 
 
@@ -69,11 +70,6 @@ class SvgFigure:
     def figure(self) -> "SvgFigure":
         """The whole figure, of which there are no parts."""
         return self
-
-    @property
-    def bbox(self) -> Extent:
-        """Extent of the whole figure."""
-        return Extent(0.0, 0.0, self.space.width, self.space.height)
 
     def add_subplot(self, *place: Any, **options: Any) -> SvgAxes:
         """Add axes: all of the figure, place i of rows and columns, or of `add_gridspec`."""
@@ -266,7 +262,7 @@ class SvgFigure:
                 for name, x in zip(row, left + np.cumsum([0.0, *widths]), strict=False):
                     yield from _entry(paint, entries[name], name, float(x), y + ROW / 2)
                 y += ROW
-        grey = paint("#757575")
+        grey = paint(GREY)
         for line in self._folded_notes():
             yield written(line, EDGE, y + 7.0, size="x-small", fill=grey)
             y += height_of(line, "x-small")

@@ -41,7 +41,7 @@ SHORT: Final = {  # matplotlib's short names of what is drawn
     "ha": "horizontalalignment",
     "va": "verticalalignment",
 }
-OPEN: Final = {"x", "+", "_", "|", "1"}  # markers without an inside
+OPEN: Final = {"x", "+", "_"}  # markers without an inside
 Outline: TypeAlias = Sequence[Sequence[tuple[float, float]]]  # strokes, over the size of a marker
 
 
@@ -59,15 +59,12 @@ OUTLINES: Final[dict[str, Outline]] = {
     "^": [[(0.0, -0.5), (0.5, 0.5), (-0.5, 0.5)]],
     "v": [[(0.0, 0.5), (0.5, -0.5), (-0.5, -0.5)]],
     ">": [[(0.5, 0.0), (-0.5, 0.5), (-0.5, -0.5)]],
-    "<": [[(-0.5, 0.0), (0.5, 0.5), (0.5, -0.5)]],
     "h": _polygon(6, 0.0),
     "P": PLUS,
     "X": [[((x - y) * 0.7, (x + y) * 0.7) for x, y in PLUS[0]]],
     "x": [[(-0.5, -0.5), (0.5, 0.5)], [(-0.5, 0.5), (0.5, -0.5)]],
     "+": [[(-0.5, 0.0), (0.5, 0.0)], [(0.0, -0.5), (0.0, 0.5)]],
-    "1": [[(0.0, 0.0), (0.0, 0.5)], [(0.0, 0.0), (-0.4, -0.25)], [(0.0, 0.0), (0.4, -0.25)]],
     "_": [[(-0.5, 0.0), (0.5, 0.0)]],
-    "|": [[(0.0, -0.5), (0.0, 0.5)]],
 }
 
 
