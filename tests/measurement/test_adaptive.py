@@ -145,7 +145,7 @@ def test_more_counts_than_cores_are_no_help(tmp_path, monkeypatch):
     monkeypatch.setattr("parcast.measurement.measure.available_cores", lambda: range(2))
     with pytest.raises(ParameterError, match="p must have 3 counts or more up to the 2 cores"):
         measured(
-            MeasuredCommand(command=["true"]),
+            MeasuredCommand(command=["true", "{p}"]),
             points_of({"p": [1, 2, 4, 8]}, {}),
             output=str(tmp_path / "t.csv"),
             goal=Goal(until=1.0, at=(16,)),

@@ -171,13 +171,20 @@ def test_what_cannot_be_written_leaves_nothing(lists, asked, says):
     assert not [*Path().iterdir()]
 
 
+def test_a_job_in_which_nothing_tells_the_count_is_refused():
+    with pytest.raises(ParameterError, match="got the same run at p = 1 and 2"):
+        written(["mpiexec", "./app"], {"p": [1, 2, 8]}, ranks_per_node=4)
+    assert not [*Path().iterdir()]
+    assert len(written(["mpiexec", "./app"], {"p": [4, 8]}, ranks_per_node=4)) == 2
+
+
 def test_jobs_of_another_measurement_are_refused():
     written()
     with pytest.raises(ParameterError, match=r"must be of a new measurement.*app\.jobs"):
         written()
     with pytest.raises(ParameterError, match="must have jobs of one command"):
-        written(["other"], resume=True)
-    other = replace(jobs_of(TABLE)[0], number=2, command=MeasuredCommand(command=["other"]))
+        written(["other", "{p}"], resume=True)
+    other = replace(jobs_of(TABLE)[0], number=2, command=MeasuredCommand(command=["other", "{p}"]))
     other.save()
     with pytest.raises(ParameterError, match="must have jobs of one command"):
         collect(TABLE)
@@ -222,7 +229,7 @@ def test_what_is_missing_is_made_by_another_job():
 
 
 def test_a_run_that_the_end_of_a_job_cuts_off_took_longer():
-    [job] = written(["sleep", "50"], {"p": [1, 2]}, seconds=21.0)
+    [job] = written(["sleep", "50", "0{p}"], {"p": [1, 2]}, seconds=21.0)
     job = replace(job, seconds=20.4)  # the last 20 s are for its end
     job.save()
     monkey = pytest.MonkeyPatch()
@@ -234,7 +241,7 @@ def test_a_run_that_the_end_of_a_job_cuts_off_took_longer():
     assert told.note.startswith("took longer than ")
     [standing] = standing_of([job])
     assert (standing.word, standing.why) == ("stopped", "its time was over")
-    [again] = written(["sleep", "50"], {"p": [1, 2]}, resume=True)
+    [again] = written(["sleep", "50", "0{p}"], {"p": [1, 2]}, resume=True)
     assert again.seconds == 3600.0
     made(again, ["true"])
     assert {x.status for x in collect(TABLE).table} == {OK}

@@ -71,7 +71,7 @@ def test_each_combination_is_run_in_rounds_of_random_order(table):
 
 def test_times_memory_and_processor_times_are_those_of_the_program(table):
     text = "import time; x = bytearray(60_000_000); time.sleep(0.2)"
-    [summary, _] = asked(program(text), path=table, runs=2).summaries
+    [summary, _] = asked(program(text, "{p}"), path=table, runs=2).summaries
     [row, _] = summary.rows
     assert row.seconds > 0.2
     assert 60e6 < row.memory < 90e6
@@ -128,9 +128,8 @@ def test_failed_runs_are_recorded_and_their_point_is_not_run_again(table):
 
 
 def test_statuses_may_be_ignored(table):
-    assert {x.status for x in asked(["false"], path=table, runs=1, ignore_failure=True).table} == {
-        OK
-    }
+    told = asked(["false", "{p}"], path=table, runs=1, ignore_failure=True)
+    assert {x.status for x in told.table} == {OK}
 
 
 def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(table):
@@ -184,8 +183,36 @@ def running(words):
 )
 def test_commands_that_cannot_be_are_refused_and_leave_no_table(table, command, says):
     with pytest.raises((RunFailed, ParameterError), match=re.escape(says)):
-        asked(command, path=table)
+        asked(command, {"p": [1]}, table)
     assert not [*table.parent.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("command", "lists", "name"),
+    [
+        (["mpiexec", "-n", "4", "./app"], {"p": [1, 2]}, "p"),
+        (["./app", "{n}"], {"p": [1, 2], "n": [10, 20]}, "p"),
+        (["./app", "{p}"], {"p": [1, 2], "n": [10, 20]}, "n"),
+    ],
+)
+def test_a_command_that_is_the_same_at_several_values_is_refused(table, command, lists, name):
+    says = f"command must differ from one {name} to another, got the same run at {name} = "
+    with pytest.raises(ParameterError, match=says):
+        asked(command, lists, table)
+    assert not [*table.parent.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"environment": {"OMP_NUM_THREADS": "{p}"}},
+        {"prepare": "echo {p}"},
+        {"formulas": {"n": "{p}*1000"}, "command": ["echo", "{n}"]},
+        {"command": ["true"], "lists": {"p": [2], "n": [10]}},
+    ],
+)
+def test_a_command_may_be_told_the_count_in_another_way(table, told):
+    assert len(asked(**{"command": ["true"], "runs": 1, "path": table} | told).table) > 0
 
 
 @pytest.mark.parametrize(
@@ -247,7 +274,7 @@ def test_it_goes_on_where_it_was_interrupted(table):
 def test_each_run_is_on_the_disk_when_it_has_ended(table):
     seen = []
     asked(
-        ["true"],
+        ["true", "{p}"],
         path=table,
         runs=2,
         each=lambda *_: seen.append(len(table.read_text().splitlines()) - 2),
@@ -256,16 +283,16 @@ def test_each_run_is_on_the_disk_when_it_has_ended(table):
 
 
 def test_a_table_that_is_there_or_is_of_another_command_is_refused(table):
-    asked(["true"], path=table, runs=1)
+    asked(["true", "{p}"], path=table, runs=1)
     with pytest.raises(ParameterError, match="must be a new file"):
-        asked(["true"], path=table, runs=1)
+        asked(["true", "{p}"], path=table, runs=1)
     with pytest.raises(ParameterError, match="must be of the same command"):
-        asked(["false"], path=table, runs=1, resume=True)
+        asked(["false", "{p}"], path=table, runs=1, resume=True)
     with pytest.raises(ParameterError, match="must be of the same parameters"):
-        asked(["true"], {"p": [1], "n": [2]}, table, runs=1, resume=True)
+        asked(["true", "{p}"], {"p": [1], "n": [2]}, table, runs=1, resume=True)
     table.write_text("p,time_s\n1,2\n")
     with pytest.raises(ParameterError, match="must be a table that parcast measure has begun"):
-        asked(["true"], path=table, runs=1, resume=True)
+        asked(["true", "{p}"], path=table, runs=1, resume=True)
 
 
 def test_two_measurements_do_not_write_one_table(table):
@@ -291,9 +318,9 @@ def test_a_full_disk_is_said_with_the_runs_that_are_kept(table, monkeypatch, is_
     kept = 2 + is_reserve_enough
     says = f": no space left on device. {kept} runs are in it. Make room and go on: "
     with pytest.raises(ParameterError, match=re.escape(says)):
-        asked(["true"], path=table, runs=2)
+        asked(["true", "{p}"], path=table, runs=2)
     assert len(table.read_text().splitlines()) == 2 + kept
-    assert len(asked(["true"], path=table, runs=2, resume=True).table) == 4
+    assert len(asked(["true", "{p}"], path=table, runs=2, resume=True).table) == 4
 
 
 # times that programs tell
@@ -386,9 +413,9 @@ def test_the_time_of_regions_is_that_of_a_run_and_they_are_kept_as_call_paths(ta
 
 def test_a_profile_needs_a_file_and_regions(table):
     with pytest.raises(ParameterError, match="come with one file in PARCAST_PROFILE, got none"):
-        asked(["true"], path=table, time_pattern="profile")
+        asked(["true", "{p}"], path=table, time_pattern="profile")
     told = asked(
-        ["true"],
+        ["true", "{p}"],
         path=table,
         runs=1,
         time_pattern="profile",
@@ -574,7 +601,11 @@ def test_refusals(parcast, tmp_path, monkeypatch, *, args, status, says):
 
 
 def test_a_signal_keeps_what_was_measured(parcast, table):
-    command = ["sh", "-c", f"test -e {table}.go && kill -TERM {os.getpid()}; touch {table}.go"]
+    command = [
+        "sh",
+        "-c",
+        f"test -e {table}.go && kill -TERM {os.getpid()}; touch {table}.go; : {{p}}",
+    ]
     said = parcast("measure", "-p", "1,2", "--runs", "3", "-o", table, "--", *command)
     assert said.status == 130
     assert "stopped by  interrupted: " in said.out

@@ -28,7 +28,7 @@ from parcast.measurement.jobs import (
     step_name,
 )
 from parcast.measurement.measure import MeasuredCommand
-from parcast.measurement.point import MeasuredPoint, require_values
+from parcast.measurement.point import MeasuredPoint, require_other_runs, require_values
 from parcast.measurement.result import with_ended
 from parcast.measurement.table import TIMEOUT, RunRow, RunTable
 from parcast.timings.measurements import Measurements
@@ -78,6 +78,9 @@ def write_jobs(
     """Write the scripts of jobs for the runs that a table lacks, beside it."""
     require_values(command.texts, points[0].columns)
     by_nodes = _by_nodes(points, asked.ranks_per_node)
+    if not _is_given_its_tasks(command.command):
+        for own in by_nodes.values():
+            require_other_runs(command.texts, own)
     about = command.about() | {"parameters": [*points[0].columns]}
     known = _known(output, about, resume=resume)
     numbers = new_numbers(output)
@@ -238,10 +241,15 @@ def _forecasts_at(
     return found
 
 
+def _is_given_its_tasks(command: Sequence[str]) -> bool:
+    """Whether a job tells it how many ranks there are."""
+    return os.path.basename(command[0]) == "srun"
+
+
 def started_with(job: BatchJob) -> list[str]:
     """Command of a job: srun is given what the job has, before what its user has given it."""
     words = [*job.command.command]
-    if os.path.basename(words[0]) != "srun":
+    if not _is_given_its_tasks(words):
         return words
     per_node = "{p}" if job.nodes == 1 else str(job.ranks_per_node)
     return [

@@ -60,6 +60,7 @@ Examples:
 """
 OTHERS: Final[dict[str, Spelling]] = {  # what Python calls by another name than the options
     "command": "COMMAND",
+    "environment": "--env",
     "output": "-o",
     "name": "--param",
     "TABLE": "-o",

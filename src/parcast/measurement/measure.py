@@ -20,7 +20,12 @@ from parcast.measurement.findings import findings_of
 from parcast.measurement.frequency import Frequencies
 from parcast.measurement.function import MeasuredFunction
 from parcast.measurement.launchers import are_ranks_seen, takes_turns
-from parcast.measurement.point import MeasuredPoint, points_of, require_values
+from parcast.measurement.point import (
+    MeasuredPoint,
+    points_of,
+    require_other_runs,
+    require_values,
+)
 from parcast.measurement.profiles import PROFILE, ProfileClock, profile_clock
 from parcast.measurement.reported import clock_of
 from parcast.measurement.result import MeasuredProgram
@@ -137,7 +142,9 @@ def measured(
     runs = as_whole("runs", runs, least=1, hint="Give 1 or more.")
     warmup = as_whole("warmup", warmup, least=0, hint="Give 0 or more.")
     require_values(command.texts, points[0].columns)
-    launcher = launcher or command.launcher
+    if launcher is None:
+        require_other_runs(command.texts, points)
+        launcher = command.launcher
     about = command.about() | {"parameters": [*points[0].columns]}
     with runner(), closing(RunTable.begun(output, about, resume=resume)) as table:
         campaign = _Measurement(

@@ -8,10 +8,12 @@ from math import isfinite
 from string import Formatter
 from typing import Any, Final
 
-from parcast.errors import ParameterError, as_list, require_at_most
+from parcast.advice import Choice, Command
+from parcast.errors import Argument, ParameterError, as_list, require_at_most
 from parcast.expressions import Expression
 from parcast.files.numbers import number
 from parcast.timings.columns import BESIDE, axis_name_fault
+from parcast.trials.command import filled
 from parcast.units import shown
 from parcast.words import listed, whole
 
@@ -85,6 +87,30 @@ def require_values(words: Sequence[str], known: Iterable[str]) -> None:
             must=f"have values for {listed([f'{{{name}}}' for name in missing])}",
             got="none",
             hint=HINT,
+        )
+
+
+def require_other_runs(words: Sequence[str], points: Iterable[MeasuredPoint]) -> None:
+    """Refuse points at which the same is run: the differences of their times would be noise."""
+    known: dict[tuple[str, ...], MeasuredPoint] = {}
+    for point in points if words else ():
+        other = known.setdefault(tuple(filled(words, point.columns)), point)
+        if other == point:
+            continue
+        name = next(x for x, value in point.columns.items() if other.columns[x] != value)
+        raise ParameterError(
+            "command",
+            must=f"differ from one {name} to another",
+            got=f"the same run at {name} = {other.columns[name]:,} and {point.columns[name]:,}",
+            hint=(
+                "Put {p} where the count goes: ",
+                Command(("mpiexec", "-n", Choice("{p}"), "./app")),
+                "; for threads ",
+                Argument("environment", {"OMP_NUM_THREADS": "{p}"}),
+                ".",
+            )
+            if name == "p"
+            else f"Put {{{name}}} where its value goes.",
         )
 
 
