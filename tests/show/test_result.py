@@ -3,6 +3,8 @@
 import copy
 import json
 import pickle
+import re
+import sys
 from dataclasses import FrozenInstanceError, fields
 from html import escape
 from html.parser import HTMLParser
@@ -56,7 +58,7 @@ from parcast.projection.counted import project_counts
 from parcast.projection.program import project
 from parcast.saved.result import SavedResult
 from parcast.show.documents import MARKDOWN, tex
-from parcast.show.html import html_of
+from parcast.show.html import MOST_ROWS, answer_of, worth_of
 from parcast.show.pictures import canvas
 from parcast.show.result import Result
 from parcast.show.sheet import Sheet
@@ -223,7 +225,43 @@ def test_its_sheet_is_what_is_printed_and_shown(result):
     sheet = result.to_sheet()
     assert isinstance(sheet, Sheet)
     assert str(result) == text_of(sheet)
-    assert result._repr_html_() == html_of(sheet)
+    shown = result._repr_html_()
+    assert [x for x in (worth_of(sheet), answer_of(sheet, MOST_ROWS)) if x not in shown] == []
+
+
+def test_a_notebook_shows_it_with_its_picture_in_an_element_of_its_own(result):
+    shown = result._repr_html_()
+    page = Page()
+    page.feed(shown)
+    page.close()
+    assert page.open == []
+    assert page.asked_for == []
+    assert shown.startswith('<div class="parcast-result">')
+    assert shown.count("<svg xmlns") == bool(result._picture)
+    [style] = re.findall("<style>(.*?)</style>", shown)
+    rules = [x.partition("{")[0] for x in style.split("}") if x]
+    assert [
+        x for rule in rules for x in rule.split(",") if not x.endswith(" .parcast-result")
+    ] == []
+    assert "<script" not in shown
+    assert shown == result._repr_html_()
+
+
+def test_pictures_of_two_results_in_a_notebook_share_no_id(made):
+    ids = []
+    for name in ("ProfilesExplained", "PipelineSchedule", "Proposal", "ResourcePlan", "Timeline"):
+        page = Page()
+        page.feed(made(name)._repr_html_())
+        ids += page.ids
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_notebook_needs_no_matplotlib(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "<svg" in made("Prediction")._repr_html_()
+    grid = predict(PROGRAM, MACHINE, p=range(1, 20), d=range(1, 20))
+    assert "<code>.plot()</code> draws its picture." in grid._repr_html_()
 
 
 def test_the_place_of_its_picture_exists(result):
@@ -371,28 +409,6 @@ def test_its_rows_are_a_table_of_pandas(result):
     for name in frame.columns:
         if all(row[name] is None for row in rows):
             assert frame[name].dtype == np.float64
-
-
-class Balanced(HTMLParser):
-    """Checks that every tag is closed in its place."""
-
-    def __init__(self):
-        super().__init__()
-        self.open = []
-
-    def handle_starttag(self, tag, _attributes):
-        if tag != "br":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def test_its_html_closes_every_tag(result):
-    parser = Balanced()
-    parser.feed(result._repr_html_())
-    parser.close()
-    assert not parser.open
 
 
 @pytest.mark.parametrize("name", ["Forecast", "Match", "Validation"])

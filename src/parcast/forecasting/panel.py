@@ -30,7 +30,6 @@ from parcast.forecasting.result import Forecast, one_series
 from parcast.forecasting.series.curve import DrawnLine
 from parcast.show.pictures.canvas import any_letters, arrow, plain_axes
 from parcast.show.pictures.colours import (
-    COLOURS,
     COMPUTED,
     ELSEWHERE,
     MACHINE_COLOURS,
@@ -38,6 +37,7 @@ from parcast.show.pictures.colours import (
     MEASURED,
     RECOMMENDED,
     REFERENCE,
+    graded,
 )
 from parcast.show.pictures.scales import INCH, MARGIN, apart, inches
 from parcast.timings.measure import TIME, Measure
@@ -302,9 +302,7 @@ def looks_of(traces: Sequence[SeriesTrace], *, is_ordered: bool) -> list[Look]:
         return [ALONE]
     colours: Any = MACHINE_COLOURS
     if is_ordered:
-        from matplotlib import colormaps
-
-        colours = colormaps[COLOURS](np.linspace(0, PALEST, len(traces)))
+        colours = graded(np.linspace(0, PALEST, len(traces)))
     looks = []
     for marker, colour in zip(MARKERS, colours, strict=False):
         edged = {"marker": marker, "color": colour, **EDGED}

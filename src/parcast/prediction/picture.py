@@ -32,6 +32,7 @@ from parcast.show.pictures.colours import (
     REFERENCE,
     WAITING,
     add_bar,
+    graded,
 )
 from parcast.show.pictures.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
 from parcast.units import format_quantity
@@ -166,13 +167,11 @@ def _lines(shown: Shown) -> _Lines:
     chosen = np.zeros(1, dtype=np.intp)
     colours: Sequence[Any] = [COMPUTED]
     if second:
-        from matplotlib import colormaps
-
         named = len(second.values) <= MOST_NAMED
         chosen = thinned(second, MOST_NAMED if named else MOST_LINES)
         places = np.arange(len(chosen)) if named else second.places(second.values[chosen])
         heights = (places - places[0]) / (places[-1] - places[0])
-        colours = colormaps[COLOURS](PALEST * heights)
+        colours = [*graded(PALEST * heights)]
     return _Lines(
         shown=shown, points=thinned(shown.axes[0], MOST_POINTS), chosen=chosen, colours=colours
     )

@@ -1,4 +1,4 @@
-"""A sheet as HTML, for a notebook or a report: tables in their widest form, facts and warnings.
+"""A sheet as HTML, for a notebook or a report: warnings, tables in their widest form and facts.
 
 It sets neither text nor background colours, so that it suits light and dark notebooks, and
 everything that came from a user is escaped. Classes are for the style of a report.
@@ -19,16 +19,9 @@ STYLES: Final = {"left": LEFT, "right": "", "interval": ' style="white-space:now
 WHERE: Final = "to_document()"  # there is what is left out
 
 
-def html_of(sheet: Sheet) -> str:
-    """HTML of a sheet for a notebook: the answer, then its most important warnings."""
-    pieces = (
-        _verdicts(sheet),
-        _pieces(sheet, MOST_ROWS),
-        _warnings(sheet),
-        _conclusions(sheet),
-        _details(sheet),
-    )
-    return "".join(piece for some in pieces for piece in some)
+def html_of(sheet: Sheet, picture: str = "") -> str:
+    """HTML of a sheet for a notebook: what the answer is worth, its picture, then the answer."""
+    return "".join((worth_of(sheet), picture, answer_of(sheet, MOST_ROWS)))
 
 
 def worth_of(sheet: Sheet) -> str:
@@ -36,9 +29,9 @@ def worth_of(sheet: Sheet) -> str:
     return "".join([*_verdicts(sheet), *_warnings(sheet)])
 
 
-def answer_of(sheet: Sheet) -> str:
-    """HTML of an answer with all rows, without what `worth_of` gives."""
-    pieces = (_pieces(sheet, None), _conclusions(sheet), _details(sheet))
+def answer_of(sheet: Sheet, most: int | None = None) -> str:
+    """HTML of an answer with all rows of tables or `most`, without what `worth_of` gives."""
+    pieces = (_pieces(sheet, most), _conclusions(sheet), _details(sheet))
     return "".join(piece for some in pieces for piece in some)
 
 

@@ -190,10 +190,9 @@ class Result(metaclass=_Listed):
         return text_of(self.to_sheet())
 
     def _repr_html_(self) -> str:
-        """Show tables, facts and warnings in a notebook."""
-        from parcast.show.html import html_of
-
-        return html_of(self.to_sheet())
+        """Show in a notebook what it is worth, its picture, then its tables."""
+        shown: str = load("parcast.show.page.notebook:html_of_result")(self)
+        return shown
 
 
 def data_frame(columns_or_rows: Any) -> Any:

@@ -10,6 +10,8 @@ serve colour-blind readers, and no colour is alone in telling two things apart.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from parcast.aliases import Array
 from parcast.show.pictures.scales import round_ticks
 from parcast.units import TIME_UNITS
@@ -47,12 +49,28 @@ INPUT_OUTPUT: Final = GREEN
 WAITING: Final = "#C9C9C9"
 
 COLOURS: Final = "viridis"
+SHADES: Final = (  # of it, from dark to bright in even steps
+    *("#440154", "#472D7B", "#3B528B", "#2C728E", "#21918C"),
+    *("#28AE80", "#5EC962", "#ADDC30", "#FDE725"),
+)
 COLOURS_OF_TIMES: Final = "viridis_r"  # short times are bright, as large speedups are
 BAR_LABEL: Final = "<colorbar>"  # of axes that only explain colours, as matplotlib has it
 BESIDE: Final[dict[str, Any]] = {"aspect": 28, "pad": 0.02}
 MOST_TICKS: Final = 11
 WIDE: Final = 8.0  # ratio of efficiencies from which their scale is logarithmic
 LEAST_EFFICIENCY: Final = 0.005  # with a colour of its own [1]
+
+
+def graded(shares: Array) -> Array:
+    """Colours of `COLOURS` at shares of it from 0 to 1, as red, green and blue.
+
+    >>> graded(np.array([0.0, 0.5])).round(2)
+    array([[0.27, 0.  , 0.33],
+           [0.13, 0.57, 0.55]])
+    """
+    parts = np.array([[int(x[i : i + 2], 16) / 255 for i in (1, 3, 5)] for x in SHADES])
+    steps = np.linspace(0.0, 1.0, len(SHADES))
+    return np.stack([np.interp(shares, steps, part) for part in parts.T], axis=-1)
 
 
 def efficiency_norm(efficiency: Array) -> "Normalize":

@@ -71,6 +71,10 @@ PAGE: Final = {  # colours that the style of a page sets, for light and dark
     GREY: "var(--grey)",
     BLUE: "var(--blue)",
 }
+NOTEBOOK: Final = {  # the same where no style may be set for all: light ones by default
+    colour: name.replace("--", "--parcast-").replace(")", f", {colour})")
+    for colour, name in PAGE.items()
+}
 
 
 def element(name: str, content: str = "", **attributes: Any) -> str:
