@@ -518,6 +518,26 @@ def test_runs_that_others_disturbed_do_not_count_where_enough_others_do(table, m
     assert "1 of 4 runs were disturbed by others" in " ".join(told.findings)
 
 
+def test_every_answer_from_a_table_says_that_disturbed_runs_count(parcast, table, monkeypatch):
+    busy = iter(range(0, 10**6, 1000))
+    monkeypatch.setattr("parcast.trials.command.core_seconds", lambda: next(busy))
+    program = ["sh", "-c", "sleep 0.3; : {p}"]
+    told = asked(program, {"p": [1, 2, 4]}, table, runs=1, cores=4)
+    assert {x.status for x in told.table} == {"ok-disturbed"}
+    says = "3 of 3 runs were disturbed by other programs, and count for lack of others."
+    assert says in " ".join(told.findings)
+    with pytest.warns(ImportNote, match=says):
+        assert len(read_measurements(table)) == len(told.measurements()) == 3
+    for words in (["forecast"], ["explain"], ["plan", "--within", "1h"], ["compare", table]):
+        answer = parcast(words[0], table, *words[1:])
+        assert f"warning:    {table}: {says}" in answer.out
+    page = table.with_suffix(".html")
+    parcast("report", table, "-o", page)
+    assert says in page.read_text()
+    document = json.loads(parcast("forecast", table, "--json").out)
+    assert document["inputs"]["warnings"][0].startswith(f"{table}: {says}")
+
+
 def test_slow_first_runs_trends_and_no_gain_are_told():
     first = [row(1, 2.0, 1), *(row(1, 1.0, i) for i in range(2, 6))]
     assert "The first run took up to 2.0 times as long" in said(first)
@@ -526,8 +546,6 @@ def test_slow_first_runs_trends_and_no_gain_are_told():
     assert "No count is faster than p = 1 (1 s)" in said([row(1, 1.0), row(2, 1.1)])
     assert said([row(1, 1.0), row(2, 0.6)]) == ""
     assert "1 of 2 runs were disturbed" in said([row(1, 1.0), row(2, 0.6, status=DISTURBED)])
-    busy = said([row(1, 1.0, others=2.0), row(2, 0.6, others=2.0)])
-    assert "2 of 2 runs were disturbed by others, which used more than 15% of the cores" in busy
 
 
 # what comes of it

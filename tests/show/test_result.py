@@ -115,7 +115,7 @@ def measured_program():
     with TemporaryDirectory() as folder:
         points = points_of({"p": [1, 2]}, {})
         return measured(
-            MeasuredCommand(command=["true"]), points, output=f"{folder}/t.csv", runs=1
+            MeasuredCommand(command=["true", "{p}"]), points, output=f"{folder}/t.csv", runs=1
         )
 
 
@@ -123,7 +123,7 @@ def job_standings():
     """Write jobs that nobody submits."""
     with TemporaryDirectory() as folder:
         jobs = write_jobs(
-            MeasuredCommand(command=["./app"]),
+            MeasuredCommand(command=["./app", "{p}"]),
             points_of({"p": [1, 2, 4]}, {}),
             BatchRequest(ranks_per_node=2),
             runs=2,

@@ -6,7 +6,7 @@ Options that say how a table is read are given to commands as one value, `table`
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
@@ -55,9 +55,7 @@ def read_file(
             with Progress("reading") as progress:
                 read = partial(read_table, name=name, options=table, progress=progress)
                 (runs, notes), inputs = _described(stream, name, read)
-            for note in notes:
-                tell(f"{name}: {note}")
-            inputs["measurements"] = len(runs)
+            inputs |= {"measurements": len(runs)} | _told(name, notes)
     return rows_selected(runs, select, name), inputs
 
 
@@ -97,14 +95,24 @@ def read_files(
         lambda: import_timings(files, rename=rename, table=table), {"rename": "--column"}
     )
     name = f"{files[0]} and {len(files) - 1} more"
-    for note in answer.notes:
-        tell(f"{name}: {note}")
+    warnings = _told(name, answer.notes)
     runs = _without(
         answer.measurements, [x for x in table.ignore if x in answer.measurements.columns], name
     )
     sources = [{"file": file, "sha256": _digest(file)} for file in files]
     inputs = {"file": name, "sha256": None, "files": sources, "measurements": len(runs)}
-    return rows_selected(runs, select, name), inputs
+    return rows_selected(runs, select, name), inputs | warnings
+
+
+def _told(name: str, notes: Iterable[str]) -> dict[str, list[str]]:
+    """Say notes on a file, and give those as `warnings` that its answer says instead."""
+    from parcast.show.warning import RankedWarning, said_of
+
+    for note in notes:
+        if not isinstance(note, RankedWarning):
+            tell(f"{name}: {note}")
+    graver = [said_of(name, note) for note in notes if isinstance(note, RankedWarning)]
+    return {"warnings": list(graver)} if graver else {}
 
 
 def options_in(file: str, table: TableOptions, *, among: Sequence[str]) -> TableOptions:

@@ -10,9 +10,9 @@ from typing import Final
 
 from parcast.measurement.launchers import launcher_of, mismatch
 from parcast.measurement.point import MeasuredPoint
-from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow
+from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow
 from parcast.show.warning import Rank, RankedWarning
-from parcast.trials.disturbance import OTHERS
+from parcast.timings.disturbed import USED, used_though_disturbed
 from parcast.units import format_quantity, percent
 from parcast.words import listed
 
@@ -48,24 +48,17 @@ def findings_of(
         yield from _threads(command)
     yield from _first_slower(rows)
     yield from _trend(rows)
-    yield from _disturbed(rows, cores)
+    yield from _disturbed(rows)
     yield from _no_gain(rows)
 
 
-def _disturbed(rows: Sequence[RunRow], cores: int) -> Iterator[str]:
+def _disturbed(rows: Sequence[RunRow]) -> Iterator[str]:
     """Say how many runs others disturbed, and whether these count."""
     left_out = sum(x.status == DISTURBED for x in rows)
     if left_out:
         yield f"{left_out} of {len(rows)} runs were disturbed by others and do not count."
-    used = sum(x.status == OK and (x.others or 0.0) > OTHERS * cores for x in rows)
-    if used:
-        yield RankedWarning(
-            f"{used} of {len(rows)} runs were disturbed by others, which used more than "
-            f"{percent(OTHERS)} of the cores, and count for lack of others. Repeat on an idle "
-            "machine.",
-            kind="disturbed",
-            rank=Rank.SERIOUS,
-        )
+    if used := sum(x.status == USED for x in rows):
+        yield used_though_disturbed(used, len(rows))
 
 
 def _failures(rows: Sequence[RunRow]) -> Iterator[str]:

@@ -32,7 +32,6 @@ from parcast.measurement.result import MeasuredProgram
 from parcast.measurement.table import (
     DISTURBED,
     FAILED,
-    OK,
     OVERSUBSCRIBED,
     TIMEOUT,
     RunRow,
@@ -40,6 +39,7 @@ from parcast.measurement.table import (
     row_of,
 )
 from parcast.mpi.find import available_cores
+from parcast.timings.disturbed import USED
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
 from parcast.trials.campaign import Campaign, Rhythm
@@ -246,7 +246,7 @@ class _Measurement:
         choice = Adaptive(goal=goal, points=points, most=self.runs)
         while not self.campaign.clock.ended_by:
             rows = self.judged()
-            timed = [(x.point, x.seconds) for x in rows if x.status == OK]
+            timed = [(x.point, x.seconds) for x in rows if x.counts]
             choice.stopped = [x for x in rows if x.status == TIMEOUT]
             point = choice.following(timed, self.made, self.failed)
             if point is None:
@@ -275,8 +275,8 @@ class _Measurement:
         ]
         quiet = Counter(x.point for x in rows if x.is_run and not self._is_disturbed(x))
         return [
-            replace(x, status=DISTURBED)
-            if x.is_run and self._is_disturbed(x) and quiet[x.point] >= ENOUGH
+            replace(x, status=DISTURBED if quiet[x.point] >= ENOUGH else USED)
+            if x.counts and self._is_disturbed(x)
             else x
             for x in rows
         ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from parcast.errors import RunFailed
 from parcast.measurement.point import MeasuredPoint
-from parcast.measurement.table import OK, TIMEOUT, RunRow
+from parcast.measurement.table import TIMEOUT, RunRow
 from parcast.show.result import Result
 from parcast.timings.measurements import Measurements
 from parcast.trials.command import filled
@@ -35,7 +35,7 @@ class PointSummary:
     @property
     def counting(self) -> list[RunRow]:
         """Runs that count."""
-        return [x for x in self.rows if x.status == OK]
+        return [x for x in self.rows if x.counts]
 
     @property
     def time(self) -> float | None:
@@ -89,7 +89,7 @@ class MeasuredProgram(Result):
         RunFailed
             If there is none.
         """
-        rows = [x for x in self.table if x.status == OK]
+        rows = [x for x in self.table if x.counts]
         if not rows:
             notes = [x.note for x in self.table if x.note]
             why = f" The first one {notes[0]}." if notes else ""

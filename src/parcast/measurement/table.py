@@ -20,6 +20,7 @@ from parcast.errors import Argument, ParameterError
 from parcast.files.document import check_place, csv_pieces, write_document
 from parcast.files.held import hold, let_go
 from parcast.measurement.point import MeasuredPoint
+from parcast.timings.disturbed import USED
 from parcast.trials.command import Ran
 from parcast.trials.trial import Trial
 from parcast.units import shown
@@ -55,6 +56,11 @@ class RunRow:
     def is_run(self) -> bool:
         """Whether it ended well."""
         return self.status not in (FAILED, TIMEOUT)
+
+    @property
+    def counts(self) -> bool:
+        """Whether its time is one of the program."""
+        return self.status in (OK, USED)
 
     @property
     def row(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from os import PathLike, fspath
@@ -79,8 +80,11 @@ class Result(metaclass=_Listed):
 
     def to_sheet(self, **options: Any) -> "Sheet":
         """Everything as tables, facts and warnings for a person."""
+        from parcast.show.warning import warnings_in
+
         sheet: Sheet = self._sheet_maker()(self, **options)
-        return sheet
+        of_files = warnings_in(getattr(self, "inputs", None))
+        return replace(sheet, warnings=(*sheet.warnings, *of_files)) if of_files else sheet
 
     def _whole_sheet(self, **options: Any) -> "Sheet":
         """Everything with all rows, where its sheet can leave some out."""

@@ -5,7 +5,7 @@ how large, so that of seven series with a wide interval only the widest is descr
 pickles and comparisons take it for its text.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, Self
@@ -84,6 +84,21 @@ def _on_one_line(text: str) -> RankedWarning:
     warning = ranked(text)
     line = one_line(text)
     return RankedWarning(line, kind=warning.kind, rank=warning.rank, size=warning.size)
+
+
+def warnings_in(inputs: Any) -> list[str]:
+    """Warnings of the files that an answer was made from, each once.
+
+    >>> warnings_in({"base": {"file": "a.csv", "warnings": ["Noisy."]}, "p": [1, 2]})
+    ['Noisy.']
+    """
+    found: list[str] = []
+    if isinstance(inputs, Mapping):
+        found += inputs.get("warnings") or ()
+        inputs = list(inputs.values())
+    if isinstance(inputs, list | tuple):
+        found += (text for each in inputs for text in warnings_in(each))
+    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,22 @@ from parcast.words import disturbance, listed
 OVERSUBSCRIBED_TIME: Final = (
     "oversubscribed_time"  # in place of time_s: no other reader takes it for a time
 )
+USED: Final = "ok-disturbed"  # status of a run that was disturbed and counts for lack of others
 TOLERANCE: Final = 0.2  # over the least, above which a quantum is a slow one [1] [D]
 SHARE: Final = 0.15  # of slow quanta, above which a run was disturbed [1] [D]
 WAITING: Final = 0.05  # of a run, above which somebody else had a core [1] [D]
 OWN: Final = 2e-4  # waiting that may be for the second thread of the rank itself [s]
 MOST_NAMED: Final = 3  # places of runs that are left out
+
+
+def used_though_disturbed(count: int, runs: int) -> RankedWarning:
+    """Say how many runs others disturbed that count."""
+    return RankedWarning(
+        f"{count} of {runs} runs {'were' if runs > 1 else 'was'} disturbed by other programs, and "
+        "count for lack of others. Repeat on an idle machine.",
+        kind="disturbed",
+        rank=Rank.SERIOUS,
+    )
 
 
 def name_of_time(p: int, cores: int, *, counts: bool = True) -> str:

@@ -131,7 +131,10 @@ def read_table(
     chunk: int = 2**18,
     progress: Progress | None = None,
 ) -> tuple[Measurements, tuple[str, ...]]:
-    """Read a table from a stream that messages call `name`; give what a reader must know, too."""
+    """Read a table from a stream that messages call `name`; give what a reader must know, too.
+
+    What an answer from it must say as well is a `RankedWarning` among these notes.
+    """
     faults = Faults(name)
     blocks = numbered_lines(stream, faults, chunk=chunk, progress=progress)
     head: list[LineBlock] = []
@@ -148,7 +151,7 @@ def read_table(
         _add(table, block)
     measurements = table.measurements()
     notes += table.notes
-    return measurements, (f"{'; '.join(notes)}.",) if notes else ()
+    return measurements, (*([f"{'; '.join(notes)}."] if notes else []), *table.warnings)
 
 
 def _begun(

@@ -13,6 +13,7 @@ from typing import Final
 
 from parcast.errors import Argument
 from parcast.timings.columns import BESIDE, REPETITIONS, is_name_of_time
+from parcast.timings.disturbed import USED
 from parcast.timings.tables.cells import FAILED, read_cell, read_shown
 from parcast.timings.tables.header import ColumnMeaning, Header, called, ignored, listed
 from parcast.timings.tables.measured import find_measured
@@ -29,7 +30,7 @@ _STATES: Final = {
 }
 _ENDED: Final = {
     *("ok", "completed", "complete", "success", "successful", "succeeded", "done", "finished"),
-    *("true", "yes", "pass", "passed", "t", "y"),
+    *("true", "yes", "pass", "passed", "t", "y", USED),
 }
 _NOT_ENDED: Final = FAILED | {
     "false",

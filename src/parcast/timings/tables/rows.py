@@ -33,7 +33,12 @@ from parcast.timings.columns import (
     is_name_of_time,
     time_unit,
 )
-from parcast.timings.disturbed import OVERSUBSCRIBED_TIME, Oversubscribed
+from parcast.timings.disturbed import (
+    OVERSUBSCRIBED_TIME,
+    USED,
+    Oversubscribed,
+    used_though_disturbed,
+)
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
 from parcast.timings.notes import AS_BOUNDS
@@ -78,6 +83,7 @@ class ColumnsRead:
         self._failed: Counter[str] = Counter()  # what stood in place of times
         self._has_units: dict[int, bool] = {}  # whether the cells of a column have units
         self._cut_off: list[dict[str, NDArray[Any]]] = []  # runs that took longer than a limit
+        self._disturbed = 0  # runs that count
         self._oversubscribed = Oversubscribed()
         has_parts = self._metric is not None and any(map(part_named, header.cells(self._metric)))
         self._beside = PartsOfRuns(layout.decimal) if has_parts else None
@@ -207,6 +213,7 @@ class ColumnsRead:
             said = cells[i] if self._status is None else cells[self._status]
             if self._status is not None:
                 self._keep_cut_off(values, np.where(were_cut_off(said), given, np.nan))
+                self._disturbed += sum(x.strip() == USED for x in said)
                 given = np.where(have_ended(said), given, np.nan)
             ran = ~np.isnan(given)
             if self._header.has("rank"):  # one that failed ends the whole run
@@ -333,6 +340,11 @@ class ColumnsRead:
             *([AS_BOUNDS.format(bounds)] if bounds else []),
             *self._oversubscribed.notes,
         ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What an answer from the rows must say too."""
+        return [used_though_disturbed(self._disturbed, self._rows)] if self._disturbed else []
 
     def _split(
         self, rows: Sequence[tuple[int, str]], *, is_utf8: bool
