@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "reports/demo.py": "command lines to try next",
     "cli/answering.py": "maps options of other programs to those of the command, which it asks",
     "cli/failures.py": "maps arguments to options, which it checks against the command",
+    "cli/described.py": "refuses --set, of which it is the reader",
     "cli/outputs.py": "refuses -o and --json, of which it is the reader",
     "cli/law_error_output.py": "refuses what -o names, as cli/outputs.py does",
     "cli/screen.py": "an answer that is shortened has been asked for with -v, --all or -o",

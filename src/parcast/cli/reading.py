@@ -272,13 +272,13 @@ def and_text(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Describe
         from parcast.descriptions.toml_files import LARGEST
 
         content = stream.read(LARGEST + 1)
-        described = read(_NamedContent(stream.name, content))
+        described = read(NamedContent(stream.name, content))
         return described, content.decode("utf-8-sig")
 
     return read_and_keep
 
 
-class _NamedContent(io.BytesIO):
+class NamedContent(io.BytesIO):
     """Bytes of a file, with its name for messages."""
 
     def __init__(self, name: str, content: bytes) -> None:

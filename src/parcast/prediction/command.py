@@ -5,12 +5,12 @@ The files and the configurations that are asked for are read here for `parcast s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, cli_command
+from parcast.cli.described import DescribedSubject, read_subject, require_known, set_option
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, in_places
 from parcast.cli.options import (
@@ -30,10 +30,7 @@ from parcast.cli.options import (
     variations,
 )
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.reading import read_description
 from parcast.cli.screen import tell
-from parcast.units import shown
-from parcast.words import listed
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -52,7 +49,7 @@ standard input, for one of them.
 
 LIST is a list of counts: 64,128 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps of ten).
 SIZES is a list of problem sizes: 1e6 or 1000..8000x2. RANGE is a list with a unit at its end, by
-default in doublings: "10..1000 MB/s".
+default in doublings: "10..1000 MB/s". VALUE is an amount as the files have them: "20 us +- 5%".
 
 \b
 Exit status: 0  answered
@@ -66,8 +63,6 @@ Examples:
   parcast predict program.toml sp2.toml -p 1..4096x2 -d 1,2,4,8
   parcast predict program.toml sp2.toml -p 64 --vary network.latency=1..100us
 """
-VARIED_BY: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # not with --vary
-MOST_NAMED: Final = 12  # parameters in one message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +101,7 @@ configurations: Final = together(  # arguments and options of `Configurations`
     repeated_option(
         "--vary", "NAME=RANGE", "Other values of a parameter of either file.", variations
     ),
+    set_option,
 )
 
 
@@ -176,74 +172,33 @@ def _predicted(question: Configurations, *, interval: bool, law_error: bool) -> 
 
 def read_configurations(question: Configurations, **options: Any) -> ReadDescriptions:
     """Read both files, and the values of what is varied, whose units they know."""
-    from parcast.descriptions.toml_files import read_machine, read_program
-
-    program, from_program = read_description(question.program, read_program, argument="PROGRAM")
-    machine, from_machine = read_description(question.machine, read_machine, argument="MACHINE")
+    read = read_subject(question.program, [question.machine])
     return ReadDescriptions(
-        program=program,
-        machine=machine,
+        program=read.program,
+        machine=read.machine,
         grid={
             "p": question.p.values,
             "d": question.d.values if question.d else None,
             "n": question.n.values if question.n else None,
-            "vary": _varied(question.vary, program, machine),
+            "vary": _varied(question.vary, read),
         },
         inputs={
-            "program": from_program,
-            "machine": from_machine,
+            **read.inputs,
             "options": as_written(question, "program", "machine") | options,
         },
     )
 
 
-def _varied(
-    requested: dict[str, str], program: "Program", machine: "Machine"
-) -> dict[str, list[float]]:
+def _varied(requested: dict[str, str], read: DescribedSubject) -> dict[str, list[float]]:
     """Give the values of each parameter that is varied, in SI."""
     from parcast.cli.ranges import parse_range
 
-    known = machine.parameters() | program.parameters()
+    known = read.machine.parameters() | read.program.parameters()
     varied = {}
     for name, text in requested.items():
-        if name not in known:
-            absent = _not_given(name, program, machine)
-            hint = absent or _nearest(name, sorted(known))
-            raise click.UsageError(
-                f"--vary must name a parameter that the files give, got {shown(repr(name))}. "
-                f"{hint}"
-            )
+        require_known(name, read.program, read.machines, "--vary")
         try:
             varied[name] = parse_range(text, known[name].dimension, name=f"--vary {name}")
         except ValueError as error:
             raise click.UsageError(str(error)) from None
     return varied
-
-
-def _not_given(name: str, program: "Program", machine: "Machine") -> str:
-    """Say which file may give a parameter, where it is a key of one; "" where it is of none."""
-    places: list[tuple[str, Any, str]] = [("MACHINE", machine, name)]
-    for i, phase in enumerate(program.phase):
-        label = program.label(i)
-        places.append(("PROGRAM", phase, name.removeprefix(f"{label}." if label else "")))
-    for file, described, rest in places:
-        value = described
-        for part in rest.split("."):
-            if part not in getattr(type(value), "model_fields", {}):
-                break
-            value = getattr(value, part)
-        else:
-            if value is None:
-                return f"{file} could give it, but does not. Add it there."
-    return ""
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    """Suggest the name that may have been meant, or say which there are."""
-    if name in VARIED_BY:
-        return f"Give it with {VARIED_BY[name]}."
-    near = [one for one in known if one.rpartition(".")[2] == name]
-    near = near or get_close_matches(name, known, n=1)
-    if near:
-        return f"Did you mean {' or '.join(near)}?"
-    return f"They give {listed(known, MOST_NAMED)}."

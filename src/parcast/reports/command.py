@@ -7,6 +7,7 @@ import click
 
 from parcast.aliases import Array
 from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.described import read_subject, refuse_set, set_option
 from parcast.cli.failures import ANSWERED
 from parcast.cli.kinds import kind_of
 from parcast.cli.options import (
@@ -17,7 +18,7 @@ from parcast.cli.options import (
     select_option,
 )
 from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, with_inputs
-from parcast.cli.reading import read_description, read_file
+from parcast.cli.reading import read_file
 from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ Examples:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
 @processors("Processor counts. By default the next two doublings of TIMINGS, 1..64x2 of PROGRAM.")
 @option("--title", click.STRING, "Title of the page.", metavar="TEXT", default="")
+@set_option
 @select_option
 @output_option("Write the page to PATH, which ends in .html, .md or .tex.")
 def command(
@@ -111,6 +113,8 @@ def _results(
         wanted = "MACHINE" if programs else "PROGRAM"
         alone = (programs or machines)[0]
         raise click.UsageError(f"{alone} needs a {wanted}. Name its file too.", ctx)
+    if not programs:
+        refuse_set(ctx, files[0])
     for program in programs:
         for machine in machines:
             yield from _of_descriptions(program, machine, p)
@@ -158,12 +162,9 @@ def _of_descriptions(
 ) -> "Iterator[Result]":
     """Predict a program on a machine, and explain the largest count."""
     from parcast.deciding.explain.descriptions.explain import explain_descriptions
-    from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.prediction.predict import predict
 
-    program, from_program = read_description(program_file, read_program, argument="PROGRAM")
-    machine, from_machine = read_description(machine_file, read_machine, argument="MACHINE")
+    read = read_subject(program_file, [machine_file])
     counts = p.values if p else [*COUNTS]
-    sources = {"program": from_program, "machine": from_machine}
-    yield with_inputs(predict(program, machine, p=counts), **sources)
-    yield with_inputs(explain_descriptions(program, machine, p=counts), **sources)
+    yield with_inputs(predict(read.program, read.machine, p=counts), **read.inputs)
+    yield with_inputs(explain_descriptions(read.program, read.machine, p=counts), **read.inputs)

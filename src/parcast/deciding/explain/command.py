@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, cli_command, usage
+from parcast.cli.described import given_amounts, read_subject, set_option
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import MACHINE, in_places, kind_of
 from parcast.cli.options import (
@@ -32,7 +33,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.parts import with_parts
-from parcast.cli.reading import read_description, read_files, table_options
+from parcast.cli.reading import read_files, table_options
 from parcast.deciding.goals.options import PROGRAM_OR_TIMINGS
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ class ExplainAsked:
     def check(self, ctx: click.Context, file: str, *, is_program: bool, is_profile: bool) -> None:
         """Refuse options that what was given has not."""
         kind = "a profile" if is_profile else "a table of timings"
-        needs = [(self.of_descriptions, "PROGRAM", kind)]
+        described = {**self.of_descriptions, "--set": given_amounts(ctx)}
+        needs = [(described, "PROGRAM", kind)]
         if is_program:
             own = {**self.of_tables, "--scaling": self.scaling != "auto"}
             needs = [(own, "TIMINGS", "a program")]
@@ -136,6 +138,7 @@ class ExplainAsked:
 @processors("Processor counts. Required with PROGRAM.")
 @option("-d --disks d", Read("COUNT", disks), "Number of disks or I/O servers.")
 @option("-n --size n", SIZES, "Problem size, if formulas of PROGRAM use n.", metavar="SIZE")
+@set_option
 @law_error_option
 @repeated_option("--what-if", "PART/NUMBER", "Less of a part of TIMINGS: serial/2, growing/2.")
 @option("--by", COLUMNS, "Columns that tell series of TIMINGS apart: machine,n.")
@@ -224,23 +227,19 @@ def _of_descriptions(
 ) -> "DescriptionsExplained":
     """Read the files and compute the answer."""
     from parcast.deciding.explain.descriptions.explain import explain_descriptions
-    from parcast.descriptions.toml_files import read_machine, read_program
 
-    program, from_program = read_description(program_file, read_program, argument="PROGRAM")
-    machine, from_machine = read_description(machine_file, read_machine, argument="MACHINE")
+    read = read_subject(program_file, [machine_file])
     with spelled_with(OPTIONS | AXES, NoAnswer):
         result = explain_descriptions(
-            program,
-            machine,
+            read.program,
+            read.machine,
             p=p.values,
             d=asked.d.values if asked.d else None,
             n=asked.n.values if asked.n else None,
             law_error=asked.law_error,
             seed=asked.seed,
         )
-    return with_inputs(
-        result, program=from_program, machine=from_machine, options=as_written(asked)
-    )
+    return with_inputs(result, **read.inputs, options=as_written(asked))
 
 
 explain: Final = with_parts(command, EXPLAIN)

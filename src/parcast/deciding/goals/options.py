@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, usage
+from parcast.cli.described import read_subject, refuse_set, set_option
 from parcast.cli.failures import AXES, OPTIONS, NoAnswer, Spelling, in_options, own_options
 from parcast.cli.kinds import MACHINE, ArgumentPlace, in_places, kind_of
 from parcast.cli.options import (
@@ -96,6 +97,7 @@ question_options: Final = together(
     scaling_option,
     beyond_option("a choice"),
     seed_option,
+    set_option,
     law_error_option,
 )
 
@@ -107,17 +109,13 @@ def answer(
     verb: Callable[..., Answer],
 ) -> Answer:
     """Read the files, ask `plan` or `match`, and note what the answer comes from."""
-    from parcast.descriptions.toml_files import read_machine
-
     [what], machines = in_places(ctx, files, (PROGRAM_OR_TIMINGS, MACHINES))
     of_table = ("select", "table", "target")
     given = {name: x for name, x in options.items() if name not in of_table}
     lists = {name: options[name].values if options[name] else None for name in ("p", "d", "n")}
     [size] = lists["n"] if lists["n"] and len(lists["n"]) == 1 else [lists["n"]]
     given |= {**lists, "n": size, "prices": given.pop("price")}
-    subject, given["donors"], inputs = _subject(ctx, what, machines, options)
-    read = [read_description(x, read_machine, argument="MACHINE") for x in machines]
-    described = [machine for machine, _ in read]
+    subject, described, given["donors"], inputs = _subject(ctx, what, machines, options)
     if options["target"] and given["donors"] is not None:  # who names machines means no others
         described = [x for x in described if x.name not in given["donors"].labels["machine"]]
     try:
@@ -129,7 +127,7 @@ def answer(
         raise NoAnswer(text) from refusal  # a description or a table lacks something
     written = {name: plain(x) for name, x in options.items() if name != "table"}
     written |= {"within_s": written.pop("within")} | options["table"].to_document()
-    return with_inputs(result, **inputs, machines=[x for _, x in read], options=written)
+    return with_inputs(result, **inputs, options=written)
 
 
 def spellings(runs: str, donors: Sequence[str] = ()) -> dict[str, Spelling]:
@@ -149,9 +147,9 @@ def spellings(runs: str, donors: Sequence[str] = ()) -> dict[str, Spelling]:
 
 def _subject(
     ctx: click.Context, what: str, machines: Sequence[str], options: dict[str, Any]
-) -> tuple[Any, Any, dict[str, Any]]:
-    """Read a program, or runs and donors beside them; say where they come from."""
-    from parcast.descriptions.toml_files import read_program
+) -> tuple[Any, list[Any], Any, dict[str, Any]]:
+    """Read a program, or runs, machines, and donors beside runs; say where they come from."""
+    from parcast.descriptions.toml_files import read_machine
     from parcast.forecasting.donors.gather import read_with_donors
 
     if kind_of(what) == "program" or what.lower().endswith(".toml"):
@@ -163,9 +161,11 @@ def _subject(
             )
         if not machines:
             raise click.UsageError(f"MACHINE must be given with PROGRAM. Usage: {usage(ctx)}", ctx)
-        program, source = read_description(what, read_program, argument="PROGRAM")
-        return program, None, {"program": source}
-    runs, donors, source, sources = read_with_donors(
+        described = read_subject(what, machines)
+        sources = {"program": described.from_program, "machines": described.from_machines}
+        return described.program, list(described.machines), None, sources
+    refuse_set(ctx, what)
+    runs, donors, source, donated = read_with_donors(
         [what],
         select=options["select"],
         table=options["table"],
@@ -174,4 +174,7 @@ def _subject(
         argument="TIMINGS",
     )
     has_donors = options["donors"] or options["target"]
-    return runs, donors, {"runs": source} | ({"donors": sources} if has_donors else {})
+    read = [read_description(x, read_machine, argument="MACHINE") for x in machines]
+    inputs = {"runs": source} | ({"donors": donated} if has_donors else {})
+    inputs["machines"] = [x for _, x in read]
+    return runs, [machine for machine, _ in read], donors, inputs

@@ -1,0 +1,174 @@
+"""PROGRAM and MACHINE of a command, with the amounts that --set puts in place of theirs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.options import once_each, option, pairs
+from parcast.cli.reading import NamedContent, and_text, read_description
+from parcast.units import shown
+from parcast.words import listed
+
+if TYPE_CHECKING:
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
+
+SET: Final = "parcast.set"  # in the context of a command: texts of amounts by their names
+OTHERWISE: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # options of axes
+MOST_NAMED: Final = 12  # parameters in one message
+
+
+def _noted(ctx: click.Context, given: click.Parameter, texts: Sequence[str]) -> None:
+    """Keep what is set until the files are read."""
+    must, such_as = "a parameter and its value", '"network.latency=20 us"'
+    each = pairs(texts, given.opts[0], must, such_as=such_as)
+    ctx.meta[SET] = once_each(each, given.opts[0], "name a parameter once")
+
+
+set_option: Final = option(
+    "--set",
+    click.STRING,
+    "Use VALUE in place of what the files give: network.latency=20us. Repeatable.",
+    metavar="NAME=VALUE",
+    multiple=True,
+    expose_value=False,
+    callback=_noted,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescribedSubject:
+    """A program and the machines it is to run on, and what each comes from."""
+
+    program: "Program"
+    machines: Sequence["Machine"]
+    from_program: dict[str, Any]
+    from_machines: Sequence[dict[str, Any]]
+
+    @property
+    def machine(self) -> "Machine":
+        """The first machine."""
+        return self.machines[0]
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What a program and one machine come from, by what results call them."""
+        return {"program": self.from_program, "machine": self.from_machines[0]}
+
+
+def given_amounts(ctx: click.Context | None) -> Mapping[str, str]:
+    """Texts of the amounts that a command was told to set, by their names."""
+    given: Mapping[str, str] = ctx.meta.get(SET, {}) if ctx else {}
+    return given
+
+
+def refuse_set(ctx: click.Context, file: str) -> None:
+    """Refuse --set beside a file that is no program."""
+    if given_amounts(ctx):
+        raise click.UsageError(f"--set requires PROGRAM, but {file} is none. Leave it out.", ctx)
+
+
+def read_subject(program_file: str, machine_files: Sequence[str]) -> DescribedSubject:
+    """Read a program and its machines, with the amounts that the command was told to set."""
+    from parcast.descriptions.toml_files import read_machine, read_program
+
+    kept = and_text(read_program)
+    (program, text), from_program = read_description(program_file, kept, argument="PROGRAM")
+    read = [read_description(x, and_text(read_machine), argument="MACHINE") for x in machine_files]
+    machines, from_machines = [x for (x, _), _ in read], [x for _, x in read]
+    given = given_amounts(click.get_current_context(silent=True))
+    for name in given:
+        require_known(name, program, machines, "--set")
+    own = {name: x for name, x in given.items() if name in program.parameters()}
+    if own:
+        new = changed(text, own, program)
+        program, from_program["set"] = _read_again(read_program, new, program_file), own
+    for i, machine in enumerate(machines):
+        theirs = {x: given[x] for x in given if x in machine.parameters() and x not in own}
+        if theirs:
+            new = changed(read[i][0][1], theirs, machine)
+            machines[i] = _read_again(read_machine, new, machine_files[i])
+            from_machines[i]["set"] = theirs
+    return DescribedSubject(
+        program=program,
+        machines=machines,
+        from_program=from_program,
+        from_machines=from_machines,
+    )
+
+
+def changed(text: str, given: Mapping[str, str], described: "Program | Machine") -> str:
+    """Put amounts into the text of a description; what fits found of it is kept."""
+    from parcast.descriptions.program import Program
+    from parcast.descriptions.toml_files import with_amounts
+    from parcast.errors import ParameterError
+
+    try:
+        if isinstance(described, Program):
+            own = described.law_error
+            return with_amounts(text, given, described, record=described.fit, law_errors=own)
+        return with_amounts(text, given, record=described.fit)
+    except ParameterError as refusal:
+        raise click.UsageError(f"--set {refusal}") from refusal
+
+
+def _read_again(read: Callable[[Any], Any], text: str, file: str) -> Any:
+    """Read a changed text; a value that is refused is one of --set."""
+    from parcast.errors import FileProblems
+
+    try:
+        return read(NamedContent(file, text.encode()))
+    except FileProblems as refusal:
+        first = refusal.problems[0]
+        raise click.UsageError(f"--set {first.field} {first.message}") from refusal
+
+
+def require_known(
+    name: str, program: "Program", machines: Sequence["Machine"], option: str
+) -> None:
+    """Refuse the name of a parameter that no file gives, and say which may have been meant."""
+    known = {*program.parameters(), *(x for each in machines for x in each.parameters())}
+    if name in known and name not in OTHERWISE:
+        return
+    hint = _not_given(name, program, machines) or _nearest(name, sorted(known))
+    raise click.UsageError(
+        f"{option} must name a parameter that the files give, got {shown(repr(name))}. {hint}"
+    )
+
+
+def _not_given(name: str, program: "Program", machines: Sequence["Machine"]) -> str:
+    """Say which file may give a parameter, where it is a key of one; "" where it is of none."""
+    for file, described, rest in _places(name, program, machines):
+        value: Any = described
+        for part in rest.split("."):
+            if part not in getattr(type(value), "model_fields", {}):
+                break
+            value = getattr(value, part)
+        else:
+            if value is None:
+                return f"{file} could give it, but does not. Add it there."
+    return ""
+
+
+def _places(
+    name: str, program: "Program", machines: Sequence["Machine"]
+) -> Iterator[tuple[str, Any, str]]:
+    """Descriptions that a parameter may be of, and its name within them."""
+    yield from (("MACHINE", machine, name) for machine in machines)
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        yield "PROGRAM", phase, name.removeprefix(f"{label}." if label else "")
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Suggest the name that may have been meant, or say which there are."""
+    if name in OTHERWISE:
+        return f"Give it with {OTHERWISE[name]}."
+    near = [one for one in known if one.rpartition(".")[2] == name]
+    near = near or get_close_matches(name, known, n=1)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"They give {listed(known, MOST_NAMED)}."
