@@ -102,18 +102,18 @@ def page_of(answers: Sequence[Answer], *, title: str = "", command: str = "") ->
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} - parcast</title>\n<style>\n{_part('page.css')}</style>\n"
+        f"<title>{escape(title)} - parcast</title>\n<style>\n{part('page.css')}</style>\n"
         f"</head>\n<body>\n<header>\n<h1>{escape(title)}</h1>\n{_contents(answers)}</header>\n"
         "<main>\n"
     )
     for i, answer in enumerate(answers, start=1):
-        yield from _section(answer, i, is_alone=len(answers) == 1)
+        yield from section_of(answer, i, is_alone=len(answers) == 1)
     yield f"</main>\n<footer>\n{_made_by(command)}</footer>\n"
-    yield f"<script>\n{_part('page.js')}</script>\n</body>\n</html>\n"
+    yield f"<script>\n{part('page.js')}</script>\n</body>\n</html>\n"
 
 
 @cache
-def _part(name: str) -> str:
+def part(name: str) -> str:
     """Text of a file beside this one."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
@@ -129,7 +129,7 @@ def _contents(answers: Sequence[Answer]) -> str:
     return f'<nav aria-label="Answers"><ul>{items}</ul></nav>\n'
 
 
-def _section(answer: Answer, number: int, *, is_alone: bool) -> Iterator[str]:
+def section_of(answer: Answer, number: int, *, is_alone: bool) -> Iterator[str]:
     """Give one answer: what it is worth, its pictures, its tables, and where it comes from."""
     name = escape(one_line(answer.title))
     yield f'<section class="answer" id="answer-{number}" aria-label="{name}">\n'
