@@ -593,6 +593,7 @@ def test_the_command_prints_times_and_forecast(parcast, table):
     assert re.search(r"^4 +\d+ ", said.out, re.M)
     assert picture.read_text().startswith("<?xml")
     assert json.loads(document.read_text())["schema"] == "parcast/measurement/1"
+    assert re.search(r"^p +time +range +memory", said.out, re.M)  # of two runs there is no other
     again = parcast("measure", "-p", "1,2", "--runs", "2", "-o", table, "--", *words)
     assert (again.status, again.out) == (2, "")
     assert "Go on with it: --resume" in again.err
@@ -616,6 +617,32 @@ def test_refusals(parcast, tmp_path, monkeypatch, *, args, status, says):
     said = parcast("measure", *args)
     assert said.status == status
     assert says in said.err
+
+
+SLEEPS = ("sh", "-c", "sleep 0.1; : {p}")
+
+
+def test_advice_on_scaling_names_an_option_that_exists(parcast, table):
+    words = (
+        "measure",
+        "-p",
+        "1,2",
+        "--runs",
+        "1",
+        "-o",
+        table,
+        "--",
+        "sh",
+        "-c",
+        "sleep 0.1 #{p}",
+    )
+    said = parcast(*words).out
+    assert f"choose weak scaling: parcast forecast {table} --scaling weak, or" in said
+    page = table.with_suffix(".md")
+    parcast("report", table, "-o", page)
+    assert "choose weak scaling: --scaling weak, or" in page.read_text()
+    parcast("report", table, "--scaling", "weak", "-o", page)
+    assert "weak (as requested)" in page.read_text()
 
 
 def test_a_signal_keeps_what_was_measured(parcast, table):

@@ -12,11 +12,12 @@ from typing import Any, Final, TextIO
 
 import click
 
-from parcast.advice import Command, File, ours, quoted, spelled_by
+from parcast.advice import Choice, Command, File, ours, quoted, spelled_by
 from parcast.cli.answering import in_our_words
 from parcast.cli.running import chosen, one_runs, own_option, running
 from parcast.cli.screen import tell
 from parcast.errors import (
+    Argument,
     FileProblems,
     FitFailed,
     ParameterError,
@@ -99,14 +100,15 @@ OF_IMPORT: Final = {
     "metric": "--metric",
     "rename": "--column",
 }
+OF_FORECAST: Final = {"scaling": "--scaling"}  # of a forecast that another command makes
 
 
 def _spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:
     """Write what a message advises for the command that runs, with none but its own options.
 
-    Where it has none for an argument, a file that is imported gets it from `parcast import`, and
-    all else is written as Python does. What a message is about is an option only where a command
-    has said so in its `options`.
+    Where it has none for an argument, another command may have it, and all else is written as
+    Python does. What a message is about is an option only where a command has said so in its
+    `options`.
     """
     ctx = running()
     if isinstance(part, Command):
@@ -123,10 +125,20 @@ def _spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:
     option = own_option(ctx, part.name, option)
     if option is not None:
         return option if value is None or value is True else f"{option} {quoted(_as_text(value))}"
-    if part.file and part.name in OF_IMPORT and value is not None:
-        given = OF_IMPORT[part.name], _as_text(value)
-        return str(ours("import", File(part.file), *given, "-o", "timings.csv"))
-    return part.in_python()
+    elsewhere = None if value is None else _elsewhere(part, _as_text(value), ctx)
+    return part.in_python() if elsewhere is None else elsewhere.line(partial(chosen, ctx))
+
+
+def _elsewhere(part: Argument, value: str, ctx: click.Context | None) -> Command | None:
+    """Give the command that takes an argument which the running one has no option for.
+
+    A file that is imported gets it from `parcast import`, a forecast from `parcast forecast`.
+    """
+    if part.file and part.name in OF_IMPORT:
+        return ours("import", File(part.file), OF_IMPORT[part.name], value, "-o", "timings.csv")
+    if ctx is not None and part.name in OF_FORECAST:
+        return ours("forecast", Choice("TIMINGS"), OF_FORECAST[part.name], value)
+    return None
 
 
 def run(command: click.Command, args: Sequence[str] | None = None) -> int:

@@ -20,6 +20,7 @@ from parcast.cli.options import (
     processors,
 )
 from parcast.cli.outputs import ANSWERS, FIGURES, Outputs, with_inputs
+from parcast.cli.running import FILES
 from parcast.cli.screen import Progress, tell
 from parcast.words import joined
 
@@ -225,7 +226,7 @@ def status(ctx: click.Context, /, *, table: str, outputs: Outputs) -> int:  # no
 @processors("Processor counts to forecast. By default two and four times the largest.", "--at")
 @answer_options(FIGURES, csv="the runs")
 def collect(
-    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    ctx: click.Context,
     /,
     *,
     table: str,
@@ -237,6 +238,7 @@ def collect(
     from parcast.measurement.collect import collect
 
     outputs.check([table])
+    ctx.meta[FILES] = {"TIMINGS": table}
     with spelled_with(SPELLINGS, click.UsageError):
         found = collect(table)
     found = with_inputs(found, table=table, options={"at": plain(at)})

@@ -26,6 +26,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
 from parcast.cli.parts import with_parts
+from parcast.cli.running import FILES
 from parcast.cli.screen import Progress, tell
 from parcast.measurement.answering import Telling, answer
 from parcast.measurement.batch_command import BatchOptions, batch_options, write
@@ -134,7 +135,7 @@ def budget(text: str, option: str) -> dict[str, float]:
 @batch_options
 @answer_options(FIGURES, csv="the table")
 def measure_program(
-    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    ctx: click.Context,
     /,
     *,
     command: tuple[str, ...],
@@ -149,6 +150,7 @@ def measure_program(
     words = ["/bin/sh", "-c", " ".join(command)] if shell else list(command)
     others, place = _parted(outputs)
     others.check()
+    ctx.meta[FILES] = {"TIMINGS": place}
     if jobs is not None:
         with spelled_with(own_options(**OTHERS), click.UsageError):
             return write(words, p, place, jobs, others, at=at, **options)

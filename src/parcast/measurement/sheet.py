@@ -5,13 +5,11 @@ from typing import Final
 
 from parcast.measurement.result import MeasuredProgram, PointSummary
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.trials.precision import intervals_named
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, counted, rounded, rounded_interval
 
-LEGEND: Final = (
-    "time: median; 90 % interval: of the median (range of fewer than 5 runs); memory: most of "
-    "one process, and of all at a time"
-)
+LEGEND: Final = "time: median; {}: {}; memory: most of one process, and of all at a time"
 
 
 def sheet_of(measured: MeasuredProgram) -> Sheet:
@@ -35,10 +33,11 @@ def _table(rows: Sequence[PointSummary]) -> Table:
         Column(title=name, cells=[f"{x.point.columns[name]:,}" for x in rows]) for name in names
     ]
     ends = [_interval(x, second) for x in rows]
+    named, meaning = intervals_named(len(x.counting) for x in rows)
     columns = [
         *labels,
         Column(title="time", unit=f"[{unit}]", cells=[each[0] for each in ends]),
-        interval_column("90 % interval", f"[{unit}]", [(low, high) for _, low, high in ends]),
+        interval_column(named, f"[{unit}]", [(low, high) for _, low, high in ends]),
         Column(title="memory", unit="of one", cells=[_memory(x, "memory") for x in rows]),
         Column(title="memory", unit="of all", cells=[_memory(x, "memory_total") for x in rows]),
         Column(title="runs", cells=[f"{len(x.counting)}/{len(x.rows)}" for x in rows]),
@@ -54,7 +53,7 @@ def _table(rows: Sequence[PointSummary]) -> Table:
         forms=(Form(columns=columns), Form(columns=[*columns[: len(labels) + 2], columns[-1]])),
         in_full=tuple(in_full),
         is_spaced=False,
-        legend=LEGEND,
+        legend=LEGEND.format(named, meaning),
     )
 
 

@@ -15,6 +15,7 @@ from parcast.cli.options import (
     option,
     output_option,
     processors,
+    scaling_option,
     select_option,
 )
 from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, with_inputs
@@ -53,6 +54,7 @@ Examples:
 @option("--title", click.STRING, "Title of the page.", metavar="TEXT", default="")
 @set_option
 @select_option
+@scaling_option
 @output_option("Write the page to PATH, which ends in .html, .md or .tex.")
 def command(
     ctx: click.Context,
@@ -62,6 +64,7 @@ def command(
     p: CountList | None,
     title: str,
     select: list[tuple[str, str]],
+    scaling: Any,
     outputs: tuple[str, ...],
 ) -> int:
     """Write the page and return the exit status."""
@@ -74,7 +77,7 @@ def command(
     from parcast.show.documents import save_sheets
     from parcast.show.page.page import answer_for, save_page
 
-    results = [*_results(ctx, files, p, select)]
+    results = [*_results(ctx, files, p, select, scaling)]
     answers: list[Answer] = [answer_for(x, i) for i, x in enumerate(results, start=1)]
     for path in outputs:
         if path.lower().endswith(".html"):
@@ -91,6 +94,7 @@ def _results(
     files: Sequence[str],
     p: CountList | None,
     select: Sequence[tuple[str, str]],
+    scaling: Any,
 ) -> "Iterator[Result]":
     """Give the answers about all files, what is asked of several of them first."""
     from parcast.characterisation.profiles.reading import kind_of_profile
@@ -107,7 +111,7 @@ def _results(
         yield from _compared(sides, files, p)
     yield from saved.values()
     for runs, source in tables.values():
-        yield from _of_table(runs, source, p)
+        yield from _of_table(runs, source, p, scaling)
     programs, machines = ([x for x in others if kinds[x] == y] for y in ("program", "machine"))
     if bool(programs) != bool(machines):
         wanted = "MACHINE" if programs else "PROGRAM"
@@ -121,7 +125,7 @@ def _results(
     if profiles:
         from parcast.deciding.explain.profiles.explain import explain_profiles
 
-        explained = explain_profiles(profiles, p=p.values if p else None)
+        explained = explain_profiles(profiles, p=p.values if p else None, scaling=scaling)
         yield with_inputs(explained, profiles=[{"file": x} for x in profiles])
 
 
@@ -141,16 +145,18 @@ def _compared(
     yield with_inputs(result, base=base, new=new)
 
 
-def _of_table(runs: Any, source: dict[str, Any], p: CountList | None) -> "Iterator[Result]":
+def _of_table(
+    runs: Any, source: dict[str, Any], p: CountList | None, scaling: Any
+) -> "Iterator[Result]":
     """Forecast a table, and explain its times where there are enough of them."""
     from parcast.deciding.explain.timings.explain import explain_timings
     from parcast.errors import ParcastError
     from parcast.forecasting.forecast import forecast
 
     counts: Sequence[int] | Array | None = p.values if p else None
-    yield with_inputs(forecast(runs, counts), **source)
+    yield with_inputs(forecast(runs, counts, scaling=scaling), **source)
     try:
-        explained = explain_timings(runs, p=counts)
+        explained = explain_timings(runs, p=counts, scaling=scaling)
     except ParcastError as refusal:
         tell(f"no explanation of {source.get('file')}: {refusal}")
         return

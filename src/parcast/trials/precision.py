@@ -4,12 +4,13 @@ Times of equal runs scatter, by 24 % on a machine that shares its cores with oth
 five was 5 to 16 % off there. So the number of runs depends on how far they are apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import log, sqrt
 from statistics import median, stdev
 from typing import Final, NamedTuple
 
 CONFIDENCE: Final = 0.9  # of the interval of a median [1]
+FEWEST: Final = 5  # times whose range is an interval of that confidence [1]
 PRECISION: Final = 0.1  # of a median or mean, with which it is known [1] [D]
 
 
@@ -32,6 +33,22 @@ def interval_of(times: Sequence[float]) -> Interval:
     ordered = sorted(times)
     left_out = max(int(binom.ppf((1.0 - CONFIDENCE) / 2.0, len(ordered), 0.5)) - 1, 0)
     return Interval(ordered[left_out], ordered[-1 - left_out])
+
+
+def intervals_named(runs: Iterable[int]) -> tuple[str, str]:
+    """Name the intervals of the medians of so many runs each, and say what they are.
+
+    >>> intervals_named([3, 1]), intervals_named([5, 9])
+    (('range', 'of the runs'), ('90 % interval', 'of the median'))
+    >>> intervals_named([3, 5])
+    ('interval', '90 % interval of the median, or range of fewer than 5 runs')
+    """
+    few = {count < FEWEST for count in runs if count > 1}
+    if few == {True}:
+        return "range", "of the runs"
+    if True in few:
+        return "interval", f"90 % interval of the median, or range of fewer than {FEWEST} runs"
+    return "90 % interval", "of the median"
 
 
 def precision_of(times: Sequence[float]) -> float:
