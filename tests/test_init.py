@@ -107,7 +107,8 @@ def test_dir_of_a_result_hides_what_is_parcasts_own(name):
     answer = getattr(parcast, name)
     listed = dir(answer)
     assert {"rows", "save", "to_document", "__init__", *inspect.get_annotations(answer)} - {
-        "_below", "_outline", "_row", "_said", "_schema", "_sheet", "_picture", "_never_filled",
+        "_axes", "_below",
+        "_outline", "_row", "_said", "_schema", "_sheet", "_picture", "_never_filled",
         *listed,
     } == set()  # fmt: skip
     assert not [name for name in listed if name.startswith("_") and not name.startswith("__")]

@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import sys
+import warnings
 from dataclasses import FrozenInstanceError, fields
 from html import escape
 from html.parser import HTMLParser
@@ -409,6 +410,25 @@ def test_its_rows_are_a_table_of_pandas(result):
     for name in frame.columns:
         if all(row[name] is None for row in rows):
             assert frame[name].dtype == np.float64
+
+
+def test_its_rows_over_axes_are_a_dataset(result):
+    pytest.importorskip("xarray")
+    if not result._axes:
+        with pytest.raises(ParameterError, match=r"axes must be named, as these rows have none"):
+            result.to_xarray()
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Rows are at")  # of a plan, which leaves counts out
+        dataset = result.to_xarray()
+    assert dataset.sizes
+    for row in result.rows():
+        point = dataset.sel({axis: row[axis] for axis in dataset.sizes})
+        for name in {"time_s", "memory_B", "base_s", "ratio", "predicted_s", "fits"} & {*row}:
+            short = name.removesuffix("_s").removesuffix("_B")
+            expected = np.nan if row[name] is None else row[name]
+            np.testing.assert_equal(point[short].item(), expected)
+            assert point[short].attrs == ({} if short == name else {"units": name[-1]})
 
 
 @pytest.mark.parametrize("name", ["Forecast", "Match", "Validation"])

@@ -23,6 +23,7 @@ from parcast.forecasting.series.verdict import (
     verdicts_on_scaling,
 )
 from parcast.importers.registry import as_measurements
+from parcast.show.answers import Answers
 from parcast.show.outline import document_of
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import MeasurementsLike
@@ -68,6 +69,21 @@ class Knee:
         return label_of(self.key)
 
     @property
+    def interval(self) -> str:
+        """Ends of the interval; one beyond the search is ">64"."""
+        return f"{self.lower} to {f'>{self.upto}' if self.upper_is_limit else self.upper}"
+
+    @property
+    def why(self) -> str:
+        """Say what ends it."""
+        if self.because == "not reached":
+            text = f"not reached up to p = {self.upto}"
+            return f"{text}; beyond it there is no forecast" if self.is_cut else text
+        if self.because == "time":
+            return "beyond it time stops falling"
+        return f"beyond it efficiency falls below {percent(self.min_efficiency)}"
+
+    @property
     def lower_is_limit(self) -> bool:
         """Whether the search ended there: that end of the interval is larger."""
         return self.lower >= self.upto
@@ -86,18 +102,19 @@ class Knee:
         return document_of(self) | {"verdict": self.verdict or None}
 
     def __str__(self) -> str:
-        """Give the knee in a sentence; an end of its interval beyond the search is ">64"."""
-        upper = f">{self.upto}" if self.upper_is_limit else f"{self.upper}"
-        interval = f" (90 % interval {self.lower} to {upper})"
-        if self.because == "not reached":
-            interval = "" if self.lower_is_limit else interval
-            share = percent(self.efficiency)
-            text = f"not reached up to p = {self.upto}{interval}: efficiency there is {share}"
-            return f"{text}; beyond it there is no forecast" if self.is_cut else text
-        if self.because == "time":
-            return f"p = {self.p}{interval}: beyond it time stops falling"
-        share = percent(self.min_efficiency)
-        return f"p = {self.p}{interval}: beyond it efficiency falls below {share}"
+        """Give the knee in a sentence."""
+        if self.because != "not reached":
+            return f"p = {self.p} (90 % interval {self.interval}): {self.why}"
+        interval = "" if self.lower_is_limit else f" (90 % interval {self.interval})"
+        where, *beyond = self.why.split("; ")
+        text = f"{where}{interval}: efficiency there is {percent(self.efficiency)}"
+        return "; ".join([text, *beyond])
+
+
+class Knees(Answers[Knee]):
+    """A list of knees, one for each series."""
+
+    _sheet = "parcast.forecasting.sheet:sheet_of_knees"
 
 
 def knee(
@@ -110,7 +127,7 @@ def knee(
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     beyond: bool = False,
-) -> list[Knee]:
+) -> Knees:
     """Find the largest processor count that is still worth using.
 
     That is the largest count up to `upto` at which the efficiency is at least `min_efficiency`
@@ -132,7 +149,8 @@ def knee(
     Returns
     -------
     list of Knee
-        One for each series that can be forecast, with a 90 % interval. An end of the interval that
+        One for each series that can be forecast, with a 90 % interval; as a table with
+        `to_pandas()`. An end of the interval that
         lies beyond `upto` is `upto`; `lower_is_limit` and `upper_is_limit` say so.
 
     Raises
@@ -172,7 +190,7 @@ def knee(
                 got=f"{upto} where {label_of(key)} starts at {whole(start)}",
                 hint="Give a larger one, or select other series.",
             )
-    return _knees(evidence, counts, share, question.measurements.measure, beyond=beyond)
+    return Knees(_knees(evidence, counts, share, question.measurements.measure, beyond=beyond))
 
 
 def _knees(

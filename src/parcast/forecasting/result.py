@@ -40,6 +40,7 @@ class Forecast(Result):
     """
 
     _schema = "parcast/forecast/1"
+    _axes = "*time_s"
     _outline = """
         verdict rows memory?=_memory_rows interval measured?=measure.rated parameters? limited_by
         warnings law sources inputs series=notes refused=_without_forecast totals?=_total_rows

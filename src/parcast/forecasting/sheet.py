@@ -20,7 +20,7 @@ from parcast.forecasting.series.totals import Totals
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.show.warning import Rank, RankedWarning, minor
 from parcast.timings.measure import seconds_in
-from parcast.units import format_quantity, percent, shown
+from parcast.units import format_quantity, in_percent, percent, shown
 from parcast.words import (
     rounded,
     rounded_interval,
@@ -354,6 +354,28 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
         parts=tuple(parts),
         left_out=left_out,
     )
+
+
+def sheet_of_knees(knees: Sequence[Any]) -> Sheet:
+    """Everything that is said of the knees of some series, as a table."""
+    if not knees:
+        return Sheet(tables=(Table(in_full=(Entry(lines=("No series has a forecast.",)),)),))
+    columns = [
+        *(
+            Column(title=name, cells=[f"{whole(x.key[name])}" for x in knees], align="left")
+            for name in knees[0].key
+        ),
+        Column(title="knee", unit="p", cells=[str(x.p) for x in knees]),
+        Column(title="90 %", unit="interval", cells=[x.interval for x in knees]),
+        Column(title=SHORT, unit="[%]", cells=[in_percent(x.efficiency) for x in knees]),
+        Column(title="because", cells=[x.why for x in knees], align="left"),
+    ]
+    warnings = [
+        RankedWarning(f"{x.label}: {x.verdict}" if x.label else x.verdict, rank=Rank.VERDICT)
+        for x in knees
+        if x.verdict
+    ]
+    return Sheet(tables=(Table(forms=(Form(columns=columns),)),), warnings=tuple(warnings))
 
 
 def _knee_facts(knees: Sequence[Any]) -> Iterator[Fact]:

@@ -59,6 +59,7 @@ class MeasuredProgram(Result):
     """A program that was measured at some points."""
 
     _schema = "parcast/measurement/1"
+    _axes = "*time_s"
 
     command: tuple[str, ...]
     points: tuple[MeasuredPoint, ...]

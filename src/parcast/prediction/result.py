@@ -23,6 +23,7 @@ class OnGrid(Result):
 
     __slots__ = ()
 
+    _axes = "*time_s"
     _row: ClassVar[str]  # outline of a row, but for the axes
     axes: Mapping[str, Array]
     dimensions: Mapping[str, Dimension]

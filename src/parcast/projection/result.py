@@ -21,6 +21,7 @@ class CountedProjection(Result):
     """Times of a counted program on a machine; arrays have one element for each `p`."""
 
     _schema = "parcast/counted-projection/1"
+    _axes = "*time_s"
     _outline = "rows interval pace pace_from donors program machine warnings"
     _row: ClassVar[str] = (
         "machine p# time_s lower_s upper_s compute_s=parts.compute imbalance_s=parts.imbalance "
@@ -58,6 +59,7 @@ class Projection(Result):
     """Times of a base machine projected onto another; arrays have one element for each `p`."""
 
     _schema = "parcast/projection/1"
+    _axes = "*time_s"
     _outline = "rows interval ratio ratio_from program base target half_widths=widths warnings"
     _row: ClassVar[str] = "machine=target p# time_s lower_s upper_s scaled_s communication_s io_s"
     _sheet = "parcast.projection.sheet:sheet_of_ratio"

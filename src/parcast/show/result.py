@@ -1,7 +1,7 @@
 """What every answer of a question can do; its sheet and its picture are loaded when asked for."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -49,6 +49,8 @@ class Result(metaclass=_Listed):
     _outline: ClassVar[str]  # "rows goal within_s warnings"
     _sheet: ClassVar[str] = ""  # "parcast.deciding.sheet:sheet_of"; else that of its folder
     _picture: ClassVar[str] = ""  # "" where there is none
+    # axes of rows, for `to_xarray`: their columns, or all before a column: "*time_s"
+    _axes: ClassVar[str] = ""
     _never_filled: ClassVar[tuple[str, ...]] = ()  # columns of rows that other results fill
 
     @abstractmethod
@@ -105,6 +107,28 @@ class Result(metaclass=_Listed):
         frame = data_frame(list(self.rows())).drop(columns=[*self._never_filled], errors="ignore")
         empty = [name for name in frame.columns if frame[name].isna().all()]
         return frame.astype(dict.fromkeys(empty, float))
+
+    def to_xarray(self, axes: Sequence[str] | None = None) -> Any:
+        """Rows as an `xarray.Dataset`: each axis a dimension, each other column a variable.
+
+        Variables have the names of columns without their unit, which is the attribute `units`;
+        ends of intervals are variables too, such as `lower` and `upper`. Where rows do not fill
+        the grid of their axes, the others are NaN, and a warning says how many. What is to be said
+        of the answer is the attribute `comment`. xarray must be installed.
+
+        Parameters
+        ----------
+        axes : sequence of str, optional
+            Columns of the rows that are axes. By default those of the result: the columns that
+            tell series apart, `p`, and what else was varied.
+
+        Raises
+        ------
+        ParameterError
+            If there are no such columns, if two rows have the same values of all axes, or if the
+            grid would be nearly empty.
+        """
+        return load("parcast.show.dataset:dataset_of")(self, axes)
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Write it to a file: its rows, its document, all of it for a reader, or its picture.

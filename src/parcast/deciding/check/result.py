@@ -25,6 +25,7 @@ class RegressionCheck(Result):
     """Whether a new version is slower than a base, for all counts and call paths together."""
 
     _schema = "parcast/check/1"
+    _axes = "*base_s"
     _outline = """
         answer verdict rows level=rule.level confirm=rule.confirm tolerated=rule.tolerated
         between between_known measured?=measure.rated warnings inputs

@@ -21,6 +21,7 @@ class VersionComparison(Result):
     """Times of two versions of a program beside each other."""
 
     _schema = "parcast/compare/1"
+    _axes = "*base_s"
     _outline = """
         verdict rows interval changes base=names.base new=names.new measured?=measure.rated
         warnings inputs

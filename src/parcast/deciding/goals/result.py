@@ -82,6 +82,7 @@ class ResourcePlan(Decision):
     """How many nodes to ask for, for how long and at which cost, so that goals are met."""
 
     _schema: ClassVar[str] = "parcast/resource-plan/1"
+    _axes = "machine p disks"
     _outline: ClassVar[str] = """
         answer recommended nearest *goals *node_size considered# reachable needed needed_of_runs
         next_run counts? verdict warnings rows law sources inputs call?

@@ -61,6 +61,7 @@ class Match(Result):
     """Machines ranked for a program and a goal."""
 
     _schema = "parcast/match/1"
+    _axes = "machine p"
     _outline = """
         ranking rows interval goal within_s efficiency=goals.efficiency budget
         node_memory_B=goals.memory certainty currency left_out=_without_answer verdict warnings

@@ -27,6 +27,7 @@ class MemoryForecast(Result):
     """
 
     _schema: ClassVar[str] = "parcast/memory-forecast/1"
+    _axes = "*memory_B"
     _outline: ClassVar[str] = (
         "verdict rows interval *node nodes? warnings series=notes refused=_without_forecast inputs"
     )

@@ -22,6 +22,7 @@ from parcast.forecasting.next_runs.result import (
     TELLING,
     Cost,
     PlannedRun,
+    PlannedRuns,
     WantedRuns,
     costs_of,
     words_of_reach,
@@ -120,7 +121,7 @@ def plan_runs(
     by: Sequence[str] | None = None,
     beyond: bool = False,
     **at: ArrayLike,
-) -> list[PlannedRun]:
+) -> PlannedRuns:
     """Plan the next runs: those that narrow the interval of a forecast most for their cost.
 
     Parameters
@@ -221,7 +222,9 @@ def plan_runs(
     if len(refused) == len(programs):
         raise FitFailed(refused[0], outcome="No forecast.")
     measure = question.measurements.measure
-    return [replace(run, measure=measure) for i in sorted(planned) for run in planned[i]]
+    return PlannedRuns(
+        replace(run, measure=measure) for i in sorted(planned) for run in planned[i]
+    )
 
 
 def _programs(

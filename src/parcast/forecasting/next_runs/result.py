@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
+from parcast.show.answers import Answers
 from parcast.show.outline import document_of
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key, label_of
@@ -84,6 +85,12 @@ class PlannedRun:
     def to_document(self) -> dict[str, Any]:
         """Give the run as it stands in a JSON document."""
         return document_of(self)
+
+
+class PlannedRuns(Answers[PlannedRun]):
+    """A list of planned runs, the best of each series first."""
+
+    _sheet = "parcast.forecasting.next_runs.sheet:sheet_of_plan"
 
 
 def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:

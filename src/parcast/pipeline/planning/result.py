@@ -95,6 +95,7 @@ class PipelinePlan(Decision):
     """Plans of a pipeline: the best one for each number of ranks."""
 
     _schema = "parcast/pipeline-plan/1"
+    _axes = "ranks"
     _outline = """
         schedule costs limits arguments options nodes best least_time=_least_time reasons
         to_use_more verdict origins warnings plans=rows inputs

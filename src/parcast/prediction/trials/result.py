@@ -39,6 +39,7 @@ class ProgramValidation(Validation):
 
     _sheet = "parcast.prediction.trials.sheet:sheet_of"
     _picture = "parcast.prediction.trials.picture:figure_of"
+    _axes = "*predicted_s"
 
     program: Program
     machine: Machine

@@ -56,6 +56,7 @@ class ProfilesExplained(Result):
     """POP efficiencies of profiled runs, at the measured counts and forecast to larger ones."""
 
     _schema = "parcast/explain-profiles/1"
+    _axes = "*is_forecast"
     _outline = (
         "rows interval losses=_loss_rows not_measured=_unmeasured_rows warnings sources inputs"
     )

@@ -71,6 +71,7 @@ class TimingsExplained(Result):
     """What measured and forecast times consist of, and what less of it would save."""
 
     _schema = "parcast/explain-timings/1"
+    _axes = "*time_s"
     _outline = """
         rows interval serial_fractions=_serial_rows what_if?=_what_if_rows laws=_law_rows
         next_runs=_next_rows warnings refused sources inputs
