@@ -54,6 +54,32 @@ def test_two_versions_are_compared_first(parcast, table, tmp_path):
     assert titles(text)[1:3:1][0] == "Forecast of times.csv"
 
 
+def test_files_that_are_the_same_are_used_once(parcast, table, tmp_path):
+    copy = tmp_path / "copy.csv"
+    copy.write_text(TIMES)
+    once = " It is used once."
+    said = parcast("report", table, copy, table, "-o", tmp_path / "report.md")
+    assert f"{copy} is the same as {table}.{once}" in said.err
+    assert f"{table} is given twice.{once}" in said.err
+    assert said.err.count("Forecast of") == 1
+    said = parcast("forecast", table, copy)
+    assert f"{copy} is the same as {table}.{once}" in said.err
+    assert said.out == parcast("forecast", table).out
+    for words in (["compare", table, copy], ["check", copy, "--against", table]):
+        assert "is the same as" in parcast(*words).out
+
+
+def test_several_tables_are_not_compared_and_that_is_said(parcast, table, tmp_path):
+    others = [tmp_path / f"{i}.csv" for i in range(2)]
+    for i, other in enumerate(others):
+        other.write_text(TIMES.replace("8,16", f"8,1{i}"))
+    said = parcast("report", table, *others, "-o", tmp_path / "report.md")
+    assert (
+        "3 tables and results are not compared with each other: parcast compare BASE NEW"
+        in said.err
+    )
+
+
 def test_saved_results_are_part_of_a_page(parcast, table, tmp_path):
     parcast("forecast", table, "-p", "16", "-o", tmp_path / "a.json")
     parcast("explain", table, "-o", tmp_path / "b.json")
@@ -97,10 +123,13 @@ def test_one_table_as_markdown(parcast, table, tmp_path):
         ("m", ["-o", "r.html"], 2, "needs a PROGRAM. Name its file too."),
         ("-", ["-o", "r.html"], 2, "FILE must be a file, got -."),
         ("no.csv", ["-o", "r.html"], 3, "no.csv"),
+        ("no.toml", ["-o", "r.html"], 3, "must exist"),
+        ("other.toml", ["-o", "r.html"], 3, "must describe a program, by [[phase]], or a machine"),
     ],
 )
 def test_what_cannot_be_reported_is_refused(parcast, file, options, status, says):
     known = {"t": "times.csv", "p": PROGRAM, "m": MACHINE}
+    Path("other.toml").write_text("[tool]\nline = 1\n")
     said = parcast("report", known.get(file, file), *options)
     assert (said.status, says in said.err) == (status, True), said.err
     assert not [*Path().glob("r.*")]

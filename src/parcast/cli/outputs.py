@@ -240,10 +240,35 @@ def place_of_part(output: str) -> str:
     return beside
 
 
+def same_as(file: str, other: str) -> str:
+    """Say that a file has the bytes of another one, or is given twice."""
+    return f"{file} is given twice." if file == other else f"{file} is the same as {other}."
+
+
 def with_inputs(result: Answer, **inputs: Any) -> Answer:
-    """Note in a result what it was made from, and the version that made it."""
+    """Note in a result what it was made from, and the version that made it.
+
+    That two of its files are the same is a warning of the answer.
+    """
+    from parcast.show.warning import Rank, RankedWarning
     from parcast.version import __version__
 
+    names: dict[str, list[str]] = {}
+    for file, mark in _files_in({x: y for x, y in inputs.items() if x != "donors"}):
+        names.setdefault(mark, []).append(file)
+    if same := [same_as(x, first) for first, *others in names.values() for x in others]:
+        graver = (RankedWarning(x, rank=Rank.SERIOUS) for x in same)
+        inputs["warnings"] = [*graver, *inputs.get("warnings", ())]
     data: Any = result
     noted: Answer = replace(data, inputs={**inputs, "parcast": __version__})
     return noted
+
+
+def _files_in(inputs: Any) -> Iterator[tuple[str, str]]:
+    """Files that an answer is made from, each with its digest."""
+    if isinstance(inputs, Mapping):
+        if inputs.get("sha256") is not None:
+            yield inputs["file"], inputs["sha256"]
+        inputs = list(inputs.values())
+    for each in inputs if isinstance(inputs, list | tuple) else ():
+        yield from _files_in(each)

@@ -17,6 +17,7 @@ from parcast.advice import File, ours
 from parcast.cli.answering import OneOf
 from parcast.cli.failures import Spelling, in_options
 from parcast.cli.options import COLUMNS, called, gathered, option, repeated_option
+from parcast.cli.outputs import same_as
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 from parcast.errors import Argument
@@ -84,6 +85,7 @@ def read_files(
     argument: str = "FILE",
 ) -> tuple["Measurements", dict[str, Any]]:
     """Measurements of one file or of several, which are joined, and what they come from."""
+    files = without_copies(files)
     if len(files) == 1:
         return read_file(files[0], select, table, argument=argument)
     from parcast.importers.registry import import_timings
@@ -102,6 +104,18 @@ def read_files(
     sources = [{"file": file, "sha256": _digest(file)} for file in files]
     inputs = {"file": name, "sha256": None, "files": sources, "measurements": len(runs)}
     return rows_selected(runs, select, name), inputs | warnings
+
+
+def without_copies(files: Sequence[str]) -> list[str]:
+    """Leave out files with the bytes of one before, and say so."""
+    kept: dict[str | None, str] = {}
+    for file in files:
+        mark = _digest(file) if len(files) > 1 and os.path.isfile(file) else None
+        if mark is not None and mark in kept:
+            tell(f"{same_as(file, kept[mark])} It is used once.")
+        else:
+            kept[mark or f"{len(kept)} {file}"] = file
+    return list(kept.values())
 
 
 def _told(name: str, notes: Iterable[str]) -> dict[str, list[str]]:

@@ -1,10 +1,12 @@
 """`parcast report`: everything that some files tell of a program, as one page."""
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.advice import Choice, ours
 from parcast.aliases import Array
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.described import read_subject, refuse_set, set_option
@@ -19,8 +21,9 @@ from parcast.cli.options import (
     select_option,
 )
 from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, with_inputs
-from parcast.cli.reading import read_file
+from parcast.cli.reading import read_file, without_copies
 from parcast.cli.screen import tell
+from parcast.errors import FileProblems, Problem
 
 if TYPE_CHECKING:
     from parcast.show.page.page import Answer
@@ -101,14 +104,18 @@ def _results(
     from parcast.deciding.compare.sides import is_saved
     from parcast.saved.load import load
 
+    files = without_copies(files)
     profiles = [x for x in files if kind_of_profile(x)]
     saved = {x: load(x) for x in files if x not in profiles and is_saved(x)}
     others = [x for x in files if x not in saved and x not in profiles]
-    kinds = {x: kind_of(x) or "timings" for x in others}
+    kinds = {x: kind_of(x) or _unclear(x) for x in others}
     tables = {x: read_file(x, select) for x in others if kinds[x] == "timings"}
     sides = [saved[x] if x in saved else tables[x][0] for x in files if x in saved or x in tables]
     if len(sides) == 2 and len(files) == 2:
         yield from _compared(sides, files, p)
+    elif len(sides) > 1:
+        two = ours("compare", Choice("BASE"), Choice("NEW"))
+        tell(f"{len(sides)} tables and results are not compared with each other: {two}")
     yield from saved.values()
     for runs, source in tables.values():
         yield from _of_table(runs, source, p, scaling)
@@ -127,6 +134,18 @@ def _results(
 
         explained = explain_profiles(profiles, p=p.values if p else None, scaling=scaling)
         yield with_inputs(explained, profiles=[{"file": x} for x in profiles])
+
+
+def _unclear(file: str) -> str:
+    """Take a file whose content is unclear for timings, but refuse a description of nothing."""
+    if not (file.lower().endswith(".toml") and os.path.isfile(file)):
+        return "timings"
+    template = ours("init", "program", "-o", "program.toml")
+    fault = (
+        "must describe a program, by [[phase]], or a machine, by its processors, network or "
+        f"disks, got neither. A template shows how: {template}"
+    )
+    raise FileProblems(file, [Problem(message=fault)])
 
 
 def _compared(

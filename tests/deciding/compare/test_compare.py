@@ -98,7 +98,8 @@ def test_the_command_prints_both_tables_and_writes_the_same_facts(parcast, tmp_p
     path = tmp_path / "c.json"
     said = parcast("compare", BASE, NEW, "-o", str(path))
     assert said.status == 0
-    assert "what changed" in said.out
+    assert "base, new: geometric mean of the runs\n" in said.out
+    assert "base, new, change: median of the fits, the change over" in said.out
     document = json.loads(path.read_text())
     assert document["schema"] == "parcast/compare/1"
     assert [x["part"] for x in document["changes"]] == ["shared", "constant", "growing"]

@@ -90,10 +90,10 @@ def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
 def test_a_file_given_twice_counts_once(parcast, here, elsewhere, file):
     once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
     copy = file(elsewhere.read_bytes(), "copy.csv")
-    for other in (elsewhere, copy):
+    for other, says in ((elsewhere, "given twice"), (copy, f"the same as {elsewhere}")):
         twice = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", other)
         assert (twice.status, twice.out) == (0, once.out)
-        assert twice.err == f"parcast: {other} is the same as {elsewhere}. It is used once.\n"
+        assert twice.err == f"parcast: {other} is {says}. It is used once.\n"
 
 
 def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, file):

@@ -8,13 +8,13 @@ from parcast.advice import Choice, ours
 from parcast.deciding.check.check import noun_of
 from parcast.deciding.check.result import AGAIN, PLAN, RegressionCheck
 from parcast.deciding.compare.cells import places_of
-from parcast.deciding.compare.sheet import first_rows, ratio_table
+from parcast.deciding.compare.sheet import MEANS, first_rows, ratio_table
 from parcast.show.sheet import Column, Fact, Sheet
 from parcast.units import in_percent, percent
 from parcast.words import counted
 
 MOST_SHOWN: Final = 10.0  # slowdown, above which it is said no better [1]
-VISIBLE: Final = "visible: smallest slowdown that is found in 95 % of checks"
+LEGEND: Final = f"times: {MEANS}; visible: smallest slowdown that is found in 95 % of checks"
 
 
 def sheet_of(told: RegressionCheck, *, show_all: bool = False) -> Sheet:
@@ -26,7 +26,7 @@ def sheet_of(told: RegressionCheck, *, show_all: bool = False) -> Sheet:
     more = [Column(title="visible", unit="[%]", cells=seen)]
     if told.answer != PLAN:
         more.append(Column(title="", cells=[results[i] for i in places], align="left"))
-    table = ratio_table(told.ratios, places, told.measure, more, legend=VISIBLE)
+    table = ratio_table(told.ratios, places, told.measure, more, legend=LEGEND)
     return Sheet(
         title=told.verdict,
         tables=(table,),

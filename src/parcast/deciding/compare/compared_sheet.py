@@ -6,7 +6,7 @@ import numpy as np
 
 from parcast.deciding.compare.changes import PartChange
 from parcast.deciding.compare.result import VersionComparison
-from parcast.deciding.compare.sheet import first_rows, ratio_table
+from parcast.deciding.compare.sheet import MEANS, first_rows, ratio_table
 from parcast.show.sheet import Column, Form, Sheet, Table, interval_column
 from parcast.timings.measure import Measure, seconds_in
 from parcast.words import rounded, signed_percent, whole
@@ -21,12 +21,18 @@ def sheet_of(told: VersionComparison, *, show_all: bool = False) -> Sheet:
     return Sheet(
         title=told.verdict,
         tables=(
-            ratio_table(told.ratios, places, told.measure),
+            ratio_table(told.ratios, places, told.measure, legend=_means(told)),
             *_changes(told, show_all=show_all),
         ),
         warnings=told.warnings,
         left_out=left_out,
     )
+
+
+def _means(told: VersionComparison) -> str:
+    """Say what the times are that were measured."""
+    measured = [name for name, kind in told.names.items() if kind == "measured"]
+    return f"{', '.join(measured)}: {MEANS}" if measured else ""
 
 
 def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
@@ -51,8 +57,8 @@ def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
         ),
     ]
     legend = (
-        "shared: b/p; constant: a; growing: with log p, sqrt p, p or p^2; change: over the "
-        "whole time of the base there"
+        "shared: b/p; constant: a; growing: with log p, sqrt p, p or p^2; base, new, change: "
+        "median of the fits, the change over the whole time of the base there"
     )
     return (Table(title="what changed", forms=(Form(columns=columns),), legend=legend),)
 

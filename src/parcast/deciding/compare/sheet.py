@@ -14,6 +14,7 @@ from parcast.words import rounded, signed_percent, whole
 
 MOST_ROWS: Final = 20
 DIGITS: Final = 4
+MEANS: Final = "geometric mean of the runs"  # what a measured time is
 
 
 def ratio_table(
