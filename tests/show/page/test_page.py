@@ -8,6 +8,7 @@ import pytest
 
 import parcast
 from parcast.show.page.page import Answer, answer_for, in_words, page_of, save_page
+from parcast.show.page.picture import PagePicture
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from tests.browser import needs_browser, opened
@@ -39,7 +40,7 @@ def test_verdicts_and_warnings_come_before_pictures_and_tables():
     verdict = RankedWarning("This does not scale.", rank=Rank.VERDICT)
     table = Table(forms=(Form(columns=[Column(title="p", cells=["64"])]),))
     sheet = Sheet(title="T", tables=(table,), warnings=("It is far off.", verdict))
-    text = text_of([Answer(sheets=[sheet], pictures=["<svg></svg>"])])
+    text = text_of([Answer(sheets=[sheet], pictures=[PagePicture("<svg></svg>")])])
     order = [text.index(x) for x in ("This does not", "It is far", "<svg>", "<td>64", "</main>")]
     assert order == sorted(order)
 
@@ -79,6 +80,20 @@ def test_a_page_of_300_call_paths_is_small_and_has_them_all(of_paths, tmp_path):
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert len(text) <= 1_000_000
     assert all(f"kernel_{i}<" in text for i in range(300))
+
+
+def test_a_picture_of_logarithmic_axes_has_a_switch_to_linear_ones():
+    told = parcast.forecast(RUNS, 16)
+    text = text_of([answer_for(told), answer_for(told, 2)])
+    switches = re.findall(
+        r'<input type="checkbox" class="switch" id="([\w-]+)"><label for="\1">', text
+    )
+    assert switches == ["linear-1-1", "linear-2-1"]
+    ours, linear = (x.partition("</svg>\n</div>")[0] for x in text.split('class="scroll')[1:3])
+    assert ">0<" not in ours
+    assert linear.count(">0<") == 2
+    [schedule] = answer_for(parcast.explain_pipeline(4)).pictures
+    assert schedule.linear == ""
 
 
 def test_the_date_can_be_given_so_that_a_page_is_the_same_again(monkeypatch):

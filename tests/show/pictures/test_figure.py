@@ -46,6 +46,19 @@ for name in sys.argv[1:]:
     assert one == other
 
 
+def test_linear_axes_begin_at_0_and_keep_the_unit_unless_ticks_are_words():
+    ax = SvgFigure(8.0, 4.0, is_linear=True).add_subplot()
+    ax.plot([1, 8], [120.0, 600.0])
+    ax.set(xscale="log", yscale="log", xlim=(0.9, 9), ylim=(100, 700))
+    ax.set_xticks([1, 8], labels=["one", "eight"])
+    ax.set_yticks([120.0, 600.0], labels=["2", "10"])
+    ax.figure.draw_without_rendering()
+    assert (ax.x.kind, ax.x.limits) == ("log", (0.9, 9))
+    assert (ax.y.kind, ax.y.limits, ax.get_ylim()) == ("linear", (0, 700), (0, 700))
+    assert ax.y.marks()[:3] == [(0, "0"), (120, "2"), (240, "4")]
+    assert ax.figure.is_flattened
+
+
 def test_points_say_their_values_in_the_units_of_the_axes(axes):
     axes.plot([1, 2], [60.0, 120.0], "o", label="measured")
     axes.set_yticks([60.0, 120.0], labels=["1", "2"])

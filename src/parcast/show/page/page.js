@@ -27,6 +27,35 @@
     return `"${(risky ? "'" : "") + plain.replaceAll('"', '""')}"`;
   };
 
+  // Values of points: by the pointer, and with the arrow keys.
+  const tell = (box, said) => {
+    const svg = box.querySelector("svg");
+    const points = [...svg.querySelectorAll("title")].map((x) => x.parentElement).slice(1);
+    if (!points.length) return;
+    const idle = "Point at the picture, or use the arrow keys, to see values.";
+    said.textContent = idle;
+    let at = -1;
+    const show = (point) => {
+      svg.querySelectorAll(".at").forEach((x) => x.classList.remove("at"));
+      if (point) point.classList.add("at");
+      said.textContent = point ? point.querySelector("title").textContent : idle;
+    };
+    points.forEach((point) => {
+      point.setAttribute("data-at", "");
+      point.addEventListener("pointerenter", () => show(point));
+      point.addEventListener("pointerleave", () => show(null));
+    });
+    said.setAttribute("aria-live", "polite");
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") { at = -1; show(null); }
+      if (!step) return;
+      event.preventDefault();
+      at = (at + step + points.length) % points.length;
+      show(points[at]);
+    });
+  };
+
   const equip = (part) => {
     part.querySelectorAll("table").forEach((table, i) => {
       const bar = tools();
@@ -61,45 +90,19 @@
     });
 
     part.querySelectorAll("figure").forEach((figure, i) => {
-      const svg = figure.querySelector("svg");
       const said = figure.querySelector("figcaption");
-      const box = figure.querySelector(".scroll");
+      const boxes = [...figure.querySelectorAll(".scroll")];
       const bar = tools();
       said.after(bar);
       bar.append(button("SVG", "Save this picture as SVG", () => {
-        const copy = svg.cloneNode(true);
+        const copy = boxes.find((box) => box.offsetParent).querySelector("svg").cloneNode(true);
         const style = getComputedStyle(document.documentElement);
         const used = (text) => text.replace(/var\((--\w+)\)/g, (_, x) => style.getPropertyValue(x).trim());
         copy.setAttribute("style", used("background: var(--paper); color: var(--ink)"));
         save(`picture-${i + 1}.svg`, "image/svg+xml", used(new XMLSerializer().serializeToString(copy)));
       }));
-      // Values of points: by the pointer, and with the arrow keys.
-      const points = [...svg.querySelectorAll("title")].map((x) => x.parentElement).slice(1);
-      if (!points.length) return;
-      const idle = "Point at the picture, or use the arrow keys, to see values.";
-      said.textContent = idle;
-      let at = -1;
-      const show = (point) => {
-        svg.querySelectorAll(".at").forEach((x) => x.classList.remove("at"));
-        if (point) point.classList.add("at");
-        said.textContent = point ? point.querySelector("title").textContent : idle;
-      };
-      points.forEach((point) => {
-        point.setAttribute("data-at", "");
-        point.addEventListener("pointerenter", () => show(point));
-        point.addEventListener("pointerleave", () => show(null));
-      });
-      said.setAttribute("aria-live", "polite");
-      box.addEventListener("keydown", (event) => {
-        const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-        if (event.key === "Escape") { at = -1; show(null); }
-        if (!step) return;
-        event.preventDefault();
-        at = (at + step + points.length) % points.length;
-        show(points[at]);
-      });
+      boxes.forEach((box) => tell(box, said));
     });
-
   };
   equip(document.querySelector("main"));
   document.addEventListener("answered", (event) => equip(event.target));

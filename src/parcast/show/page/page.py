@@ -13,10 +13,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.errors import ParameterError, one_line
+from parcast.errors import one_line
 from parcast.show.html import answer_of, worth_of
-from parcast.show.pictures.canvas import files_in, svg_of
-from parcast.show.pictures.elements import PAGE, Paint
+from parcast.show.page.picture import PagePicture, figure_of, pictures_of
+from parcast.show.pictures.canvas import files_in
 from parcast.show.sheet import Sheet
 from parcast.show.warning import gathered
 from parcast.version import __version__
@@ -35,7 +35,7 @@ class Answer:
     """One answer of a page."""
 
     sheets: Sequence[Sheet]  # the first names it
-    pictures: Sequence[str] = ()  # as SVG
+    pictures: Sequence[PagePicture] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)  # its document, or a part of that
 
     @property
@@ -61,16 +61,7 @@ def answer_for(
     are those of the picture.
     """
     sheets = [result._whole_sheet()] if sheets is None else sheets
-    drawn = drawn or result
-    pictures = []
-    if drawn._picture:
-        paint = Paint(prefix=f"picture-{number}", themed=PAGE)
-        try:
-            picture = svg_of(lambda: drawn._drawn(**options), paint, description=in_words(sheets))
-            pictures.append(picture)
-        except ParameterError:  # it has too few values for one
-            if any(options.values()):  # but this one was asked for
-                raise
+    pictures = pictures_of(drawn or result, f"picture-{number}", in_words(sheets), **options)
     return Answer(sheets=sheets, pictures=pictures, origin=result.to_document())
 
 
@@ -136,9 +127,8 @@ def section_of(answer: Answer, number: int, *, is_alone: bool) -> Iterator[str]:
     if not is_alone:
         yield f"<h2>{name}</h2>\n"
     yield f'<div class="worth">{"".join(map(worth_of, answer.sheets))}</div>\n'
-    for picture in answer.pictures:
-        box = '<div class="scroll" tabindex="0" role="group" aria-label="Picture">'
-        yield f"<figure>\n{box}\n{picture}\n</div>\n<figcaption></figcaption>\n</figure>\n"
+    for i, picture in enumerate(answer.pictures, start=1):
+        yield from figure_of(picture, f"{number}-{i}")
     for sheet in answer.sheets:
         is_named = one_line(sheet.title) == one_line(answer.title)
         yield _scrolling(answer_of(replace(sheet, title="") if is_named else sheet))

@@ -39,6 +39,7 @@ class FigureSpace:
     grid: tuple[int, int] = (1, 1)  # rows and columns
     ratios: Sequence[float] = (1.0,)  # heights of the rows
     is_laid_out: bool = False
+    is_linear: bool = False  # also where pictures ask for logarithmic axes
 
 
 class SvgAxes:
@@ -312,11 +313,11 @@ class SvgAxes:
 
     def set_xscale(self, kind: Literal["linear", "log"]) -> None:
         """Make the axis of x linear or logarithmic."""
-        self.x.kind = kind
+        _set_kind(self, self.x, kind)
 
     def set_yscale(self, kind: Literal["linear", "log"]) -> None:
         """Make the axis of y linear or logarithmic."""
-        self.y.kind = kind
+        _set_kind(self, self.y, kind)
 
     def set_xlim(self, left: Any = None, right: float | None = None) -> None:
         """Set the ends of the axis of x; None leaves one."""
@@ -431,7 +432,7 @@ class SvgAxes:
         if scale.low is None or scale.high is None:
             self.fit()
             return scale.limits
-        return scale.low, scale.high
+        return (0.0 if scale.is_flattened else scale.low), scale.high
 
     def _area(self, corners: Any, style: dict[str, Any]) -> AreaMark:
         look = style_of(style)
@@ -500,6 +501,13 @@ class TickLabel:
         """Take a text as it is, as it always is."""
 
 
+def _set_kind(axes: SvgAxes, scale: Scale, kind: Literal["linear", "log"]) -> None:
+    if kind == "log" and axes.space.is_linear:
+        scale.flatten()
+    else:
+        scale.kind = kind
+
+
 def _set_limits(scale: Scale, low: Any, high: float | None) -> None:
     if isinstance(low, tuple | list | np.ndarray):
         low, high = low
@@ -510,6 +518,6 @@ def _set_limits(scale: Scale, low: Any, high: float | None) -> None:
 def _set_ticks(
     scale: Scale, ticks: Iterable[float], labels: Sequence[str] | None
 ) -> list[TickLabel]:
-    scale.ticks = [float(x) for x in ticks]
-    scale.labels = None if labels is None else [str(x) for x in labels]
+    texts = None if labels is None else [str(x) for x in labels]
+    scale.take_ticks([float(x) for x in ticks], texts)
     return [TickLabel(x) for x in scale.labels or ()]

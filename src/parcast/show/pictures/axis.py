@@ -34,6 +34,22 @@ class Scale:
     start: float = 0.0
     end: float = 1.0
     sticky: set[float] = field(default_factory=set)  # ends beside which no room is left
+    is_flattened: bool = False  # linear from 0 on, where a picture asked for a logarithm
+    factor: float = 1.0  # what is written beside a tick of such a scale, over its value
+
+    def flatten(self) -> None:
+        """Make it linear from 0 on, where its picture makes it logarithmic."""
+        self.kind, self.is_flattened = "linear", True
+
+    def take_ticks(self, ticks: Sequence[float], labels: Sequence[str] | None) -> None:
+        """Set the ticks; a flattened scale has even ones in their unit, if these are numbers."""
+        if self.is_flattened:
+            factor = _factor(ticks, labels)
+            if factor is not None:
+                self.factor = factor
+                return
+            self.kind, self.is_flattened = "log", False
+        self.ticks, self.labels = list(ticks), labels
 
     def fit(self, values: Array) -> None:
         """Choose the limits that were not set, by what is drawn."""
@@ -46,7 +62,7 @@ class Scale:
         low = low if low in self.sticky else self._from(a - room)
         high = high if high in self.sticky else self._from(b + room)
         self.limits = (
-            low if self.low is None else self.low,
+            (low if self.low is None else self.low) if not self.is_flattened else 0.0,
             high if self.high is None else self.high,
         )
 
@@ -68,7 +84,8 @@ class Scale:
     def marks(self) -> list[tuple[float, str]]:
         """Give the ticks within the limits, and what is written beside each."""
         ticks = self.chosen()
-        labels = self.labels if self.labels is not None else [f"{x:.6g}" for x in ticks]
+        own = (f"{x * self.factor:.6g}" for x in ticks)
+        labels = self.labels if self.labels is not None else [*own]
         return [(x, y) for x, y in zip(ticks, labels, strict=True) if self.is_inside(x)]
 
     def chosen(self) -> list[float]:
@@ -80,7 +97,7 @@ class Scale:
         if self.kind == "log":
             decades = [10.0**k for k in range(floor(log10(low)), ceil(log10(high)) + 1)]
             return round_ticks(low, high, most) or decades
-        return even_ticks(low, high, most)
+        return [x / self.factor for x in even_ticks(low * self.factor, high * self.factor, most)]
 
     def shown(self, value: float) -> str:
         """Write a value as the labels of the ticks do, by the factor of these."""
@@ -101,6 +118,15 @@ class Scale:
 
     def _from(self, value: float) -> float:
         return float(10.0**value) if self.kind == "log" else value
+
+
+def _factor(ticks: Sequence[float], labels: Sequence[str] | None) -> float | None:
+    """Ratio of what is written beside ticks to their values; None where it is no number."""
+    known = zip(ticks, labels or (), strict=False)
+    try:
+        return next((float(label) / tick for tick, label in known if tick), 1.0)
+    except ValueError:
+        return None
 
 
 def even_ticks(low: float, high: float, most: int) -> list[float]:

@@ -50,7 +50,8 @@ LEGEND: Final[dict[str, Any]] = {
     "handlelength": 2.3,
 }
 
-Backend: TypeAlias = Literal["matplotlib", "pyplot", "svg"]
+Backend: TypeAlias = Literal["matplotlib", "pyplot", "svg", "svg on linear axes"]
+SVG: Final[tuple[Backend, ...]] = ("svg", "svg on linear axes")
 _backend: ContextVar[Backend] = ContextVar("_backend", default="matplotlib")
 
 
@@ -64,7 +65,7 @@ def house_style() -> Iterator[None]:
 
     Text stays text, and the names of parts do not change from one run to the next.
     """
-    if _backend.get() == "svg":
+    if _backend.get() in SVG:
         yield
         return
     try:
@@ -80,8 +81,8 @@ def house_style() -> Iterator[None]:
 
 def new_figure(height: float) -> "Figure":
     """Make a figure `height` inches high, of matplotlib or one that is written as SVG."""
-    if _backend.get() == "svg":
-        figure: Any = SvgFigure(WIDTH, height)
+    if _backend.get() in SVG:
+        figure: Any = SvgFigure(WIDTH, height, is_linear=_backend.get() != "svg")
         return figure  # type: ignore[no-any-return]  # it has all that pictures use
     from matplotlib.figure import Figure
 
@@ -114,6 +115,16 @@ def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: st
     except (NotDrawnError, ModuleNotFoundError):  # the latter of matplotlib, which is named then
         drawn = _rendered(draw(), ".svg").decode()
         return drawn if paint is None else _inlined(drawn, paint.prefix)
+
+
+def linear_svg_of(draw: "Callable[[], Figure]", paint: Paint, **about: str) -> str:
+    """Draw a picture of logarithmic axes as SVG, with linear ones; "" of any other."""
+    try:
+        with drawing_by("svg on linear axes"):
+            figure: Any = draw()
+    except (NotDrawnError, ModuleNotFoundError):
+        return ""
+    return str(figure.to_svg(paint, **about)) if figure.is_flattened else ""
 
 
 def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:

@@ -49,8 +49,8 @@ class SvgFigure:
 
     dpi = INCH
 
-    def __init__(self, width: float, height: float) -> None:
-        self.space = FigureSpace(width * INCH, height * INCH)
+    def __init__(self, width: float, height: float, *, is_linear: bool = False) -> None:
+        self.space = FigureSpace(width * INCH, height * INCH, is_linear=is_linear)
         self.axes: list[SvgAxes] = []
         self.heading = ""
         self.heading_size = "large"
@@ -70,6 +70,11 @@ class SvgFigure:
     def figure(self) -> "SvgFigure":
         """The whole figure, of which there are no parts."""
         return self
+
+    @property
+    def is_flattened(self) -> bool:
+        """Whether an axis is linear that its picture makes logarithmic."""
+        return any(x.x.is_flattened or x.y.is_flattened for x in self.axes if x.is_visible)
 
     def add_subplot(self, *place: Any, **options: Any) -> SvgAxes:
         """Add axes: all of the figure, place i of rows and columns, or of `add_gridspec`."""
