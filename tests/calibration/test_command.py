@@ -42,7 +42,7 @@ def test_the_answer_and_the_file(parcast, measuring, tmp_path):
         *("calibrate", "-np", 4, "-o", tmp_path / "here.toml", "--time-limit", "5 min"),
         *("--directory", tmp_path, "--name", "here", "--only", "storage,network", "--quick"),
     )
-    assert (said.status, said.err) == (0, "")
+    assert (said.status, said.err) == (0, f"parcast: wrote {tmp_path / 'here.toml'}.\n")
     assert said.out.startswith("here: measured in 62 s\n")
     told = asked[0]
     assert (told["ranks"], told["time_limit"], told["quick"]) == (4, 300.0, True)
@@ -103,7 +103,7 @@ def test_what_was_interrupted_is_written_and_what_was_there_stays(parcast, measu
     said = parcast("calibrate", "-o", path)
     assert said.status == 130
     assert said.out.startswith("node7: measured until interrupted")
-    assert said.err == ""
+    assert said.err == f"parcast: wrote {path}.\n"
     before = path.read_text()
     assert "interrupted" in before
     path.write_text("name = 'mine'\n")

@@ -233,7 +233,11 @@ def test_every_format_is_in_the_reference():
 def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
     (folder / "speeds.txt").write_text("SPEEDS\n")
     said = parcast("import", "speeds", "speeds.txt", "-o", "machine.toml")
-    assert (said.status, said.out, said.err) == (0, "", "parcast: Latency only.\n")
+    assert (said.status, said.out, said.err) == (
+        0,
+        "",
+        "parcast: Latency only.\nparcast: wrote machine.toml.\n",
+    )
     assert (folder / "machine.toml").read_text() == 'name = "T3E"\n'
     assert parcast("import", "speeds.txt").out == 'name = "T3E"\n'
     said = parcast("import", "speeds", "speeds.txt", "-o", "machine.csv")

@@ -43,7 +43,7 @@ def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, f
     text = "".join(f"{p:g},{n:g},{float(t)!r}\n" for p, n, t in rows)
     (files / "runs.csv").write_text(f"p,n,time_s\n{text}")
     said = parcast("fit", "law.toml", "runs.csv", "-o", "fitted.toml", "-v")
-    assert (said.status, said.err) == (0, "")
+    assert (said.status, said.err) == (0, "parcast: wrote fitted.toml.\n")
     assert "the fit started from estimates based on the runs" in " ".join(said.out.split())
     capacities = read_program("fitted.toml").phase[0].capacities
     assert float(capacities.compute({})) == pytest.approx(50e6, rel=1e-3)

@@ -146,7 +146,8 @@ def test_files_get_the_fitted_amounts_where_they_stand(described, tmp_path, parc
     free = ("--free", ",".join(factors), "--no-interval")
     written = ("-o", "fitted.toml", "--machine-output", "fitted_machine.toml")
     said = parcast("fit", *files, *free, *written)
-    assert (said.status, said.err) == (0, "")
+    names = ("fitted_machine.toml", "fitted.toml")
+    assert (said.status, said.err) == (0, "".join(f"parcast: wrote {x}.\n" for x in names))
     known = {"iteration": "9.5 flop", "calls": "2"}
     found = read_program(tmp_path / "fitted.toml").phase[0].region
     assert found[1].iteration.text.startswith(known["iteration"])

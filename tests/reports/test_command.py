@@ -35,7 +35,7 @@ def test_a_table_and_descriptions_become_one_page(parcast, table, tmp_path):
     page = tmp_path / "report.html"
     said = parcast("report", table, PROGRAM, MACHINE, "-p", "16,64", "-o", page)
     assert said.status == 0, said.err
-    assert said.err.startswith(f"parcast: {page}: 4 answers: Forecast of times.csv; ")
+    assert said.err.startswith(f"parcast: wrote {page}: 4 answers: Forecast of times.csv; ")
     text = page.read_text(encoding="utf-8")
     assert len(titles(text)) == 4
     assert text.count("<figure>") == 4

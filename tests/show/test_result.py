@@ -356,6 +356,9 @@ class Page(HTMLParser):
 def test_its_tables_and_facts_are_a_document_for_a_paper(result, tmp_path, ending, plain):
     result.save(tmp_path / f"a.{ending}")
     text = (tmp_path / f"a.{ending}").read_text(encoding="utf-8")
+    assert text.startswith(("**", r"\noindent\textbf{"))  # its title
+    labels = re.findall(r"^\\label\{(tab:a-\d+)\}$", text, re.M)
+    assert len({*labels}) == text.count(r"\begin{table}")
     sheet = result._whole_sheet()
     forms = [table.forms[0] for table in sheet.tables if table.forms]
     said = [sheet.title, *(x.full_title for form in forms for x in form.columns)]

@@ -19,6 +19,7 @@ from parcast.cli.outputs import (
     format_of,
     place_of_part,
     print_pieces,
+    tell_written,
     write_all,
 )
 from parcast.cli.parts import with_parts
@@ -263,6 +264,7 @@ def _write(
         )
         place = place_of_part(output) if calibration.was_interrupted else output
         write_document(place, pieces)
+        tell_written(place)
 
     def show() -> None:
         if as_json:
@@ -314,6 +316,7 @@ def _write_script(
         write_all(text)
     else:
         write_document(place, [text])
+        tell_written(place)
 
 
 command = with_parts(calibrate_machine, COMMANDS)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast.cli.screen import require_stdout, show_sheets, tell
+from parcast.words import listed
 
 if TYPE_CHECKING:
     from parcast.show.result import Result
@@ -131,9 +132,10 @@ class Outputs:
                 answer = answer_for(result, sheets=every(True), drawn=drawn, **picture or {})
                 save_page(path, [answer], command=command_line())
             elif ending in DOCUMENTS:
-                from parcast.show.documents import save_sheets
+                from parcast.show.documents import save_sheets, titled
 
-                save_sheets(path, every(True), self._figures_beside(path))
+                answers = titled(every(True), document())
+                save_sheets(path, answers, self._figures_beside(path))
             elif ending in PICTURES:
                 (drawn or result).save(path, **picture or {})
             else:
@@ -189,12 +191,19 @@ def write_answer(
     ending = format_of(path)
     if path == "-":
         print_pieces(csv_pieces(rows()))
-    elif ending == "csv":
+        return
+    if ending == "csv":
         write_document(path, csv_pieces(rows()))
     elif ending == "json":
         write_document(path, json_pieces(document()))
     else:
         write(path)
+    tell_written(path)
+
+
+def tell_written(*paths: str, more: str = "") -> None:
+    """Say that files were written, and what is to be said of them."""
+    tell(f"wrote {listed(paths)}{f': {more}' if more else ''}.")
 
 
 def command_line() -> str:

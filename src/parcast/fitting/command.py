@@ -20,7 +20,7 @@ from parcast.cli.options import (
     seed_option,
     select_option,
 )
-from parcast.cli.outputs import FIGURES, Outputs, do_each, format_of, with_inputs
+from parcast.cli.outputs import FIGURES, Outputs, do_each, format_of, tell_written, with_inputs
 from parcast.cli.reading import and_text, read_description, read_file, table_options
 from parcast.cli.screen import tell
 
@@ -129,6 +129,7 @@ def command(
     def write_machine() -> None:
         if machine_output:
             _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
+            tell_written(machine_output)
 
     do_each([write_machine, partial(outputs.give, fitted, write=write)])
     return _status(fitted)

@@ -20,7 +20,7 @@ from parcast.cli.options import (
     scaling_option,
     select_option,
 )
-from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, with_inputs
+from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, tell_written, with_inputs
 from parcast.cli.reading import read_file, without_copies
 from parcast.cli.screen import tell
 from parcast.errors import FileProblems, Problem
@@ -77,7 +77,7 @@ def command(
         raise click.UsageError("FILE must be a file, got -. Save standard input first.", ctx)
     places = Outputs(outputs, formats=DOCUMENTS)
     places.check(files)
-    from parcast.show.documents import save_sheets
+    from parcast.show.documents import save_sheets, titled
     from parcast.show.page.page import answer_for, save_page
 
     results = [*_results(ctx, files, p, select, scaling)]
@@ -86,9 +86,10 @@ def command(
         if path.lower().endswith(".html"):
             save_page(path, answers, title=title, command=command_line())
         else:
-            save_sheets(path, [sheet for answer in answers for sheet in answer.sheets])
+            sheets = [sheet for x in answers for sheet in titled(x.sheets, x.origin)]
+            save_sheets(path, sheets)
     many = "one answer" if len(answers) == 1 else f"{len(answers)} answers"
-    tell(f"{', '.join(outputs)}: {many}: {'; '.join(x.title for x in answers)}")
+    tell_written(*outputs, more=f"{many}: {'; '.join(x.title for x in answers)}")
     return ANSWERED
 
 

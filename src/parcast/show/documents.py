@@ -1,11 +1,16 @@
 """A sheet as Markdown and as LaTeX, for papers and proposals: its tables, facts and warnings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from parcast.files.document import write_document
+from parcast.show.pictures.canvas import files_in
 from parcast.show.sheet import Column, Fact, Sheet, Table
 
 TEX: Final = {  # what LaTeX would read otherwise
@@ -18,6 +23,23 @@ TEX: Final = {  # what LaTeX would read otherwise
     "|": r"\textbar{}",
 }
 MARKDOWN: Final = str.maketrans({x: f"\\{x}" for x in "\\|*_`<[]"})
+
+
+def title_of(sheets: Iterable[Sheet], document: Mapping[str, Any]) -> str:
+    """Call an answer by its sheets, or by the kind of its document and the file it is made from.
+
+    >>> title_of([Sheet()], {"schema": "parcast/forecast/1", "inputs": {"file": "runs/a.csv"}})
+    'Forecast of a.csv'
+    """
+    own = next((x.title for x in sheets if x.title), "")
+    kind = str(document.get("schema", "/answer/")).split("/")[1].replace("-", " ")
+    of = [Path(x).name for x in files_in(document.get("inputs"))]
+    return own or f"{kind.capitalize()}{f' of {of[0]}' if of else ''}"
+
+
+def titled(sheets: Sequence[Sheet], document: Mapping[str, Any]) -> list[Sheet]:
+    """Give the sheets of an answer, the first with a title."""
+    return [replace(sheets[0], title=title_of(sheets, document)), *sheets[1:]]
 
 
 def markdown_of(sheet: Sheet, figures: Sequence[str] = ()) -> str:
@@ -58,8 +80,12 @@ def _markdown(sheet: Sheet, figures: Sequence[str]) -> Iterator[str]:
         yield from _markdown(part, ())
 
 
-def latex_of(sheet: Sheet, figures: Sequence[str] = ()) -> str:
+def latex_of(
+    sheet: Sheet, figures: Sequence[str] = (), labels: Iterator[str] | None = None
+) -> str:
     r"""Write a sheet as LaTeX that stands in any document with the package graphicx.
+
+    `labels` are those of its tables and figures, without which they have none.
 
     >>> print(latex_of(Sheet(title="90 %", facts=(Fact("why", "a_b"),))))
     \noindent\textbf{90 \%}
@@ -67,39 +93,50 @@ def latex_of(sheet: Sheet, figures: Sequence[str] = ()) -> str:
     \paragraph{Why} a\_b
     <BLANKLINE>
     """
-    return "\n\n".join(_latex(sheet, figures)) + "\n"
+    return "\n\n".join(_latex(sheet, figures, labels)) + "\n"
 
 
-def _latex(sheet: Sheet, figures: Sequence[str]) -> Iterator[str]:
+def _labels(path: str | PathLike[str]) -> Iterator[str]:
+    """Label tables and figures by the file that they stand in, so that several may be included."""
+    stem = re.sub("[^A-Za-z0-9]+", "-", Path(path).stem)
+    yield from (f"{stem}-{i}" for i in count(1))
+
+
+def _latex(sheet: Sheet, figures: Sequence[str], labels: Iterator[str] | None) -> Iterator[str]:
     """Give the blocks of a sheet and its parts."""
+
+    def captioned(text: str, kind: str) -> str:
+        label = f"\\label{{{kind}:{next(labels)}}}\n" if labels else ""
+        return f"\\caption{{{tex(text)}}}\n{label}"
+
     if sheet.title:
         yield f"\\noindent\\textbf{{{tex(sheet.title)}}}"
     for table in sheet.tables:
         columns = table.forms[0].columns if table.forms else ()
         if columns:
-            yield "\n".join(_tabular(table, columns))
+            caption = ". ".join(filter(None, [table.title or sheet.title, *legend_of(table)]))
+            yield f"\\begin{{table}}[htbp]\n{captioned(caption, 'tab')}{_tabular(columns)}"
         yield from map(tex, lines_of(table))
     for path in figures:
         yield (
             "\\begin{figure}[htbp]\n"
             f"\\includegraphics[width=\\linewidth]{{{path}}}\n"
-            f"\\caption{{{tex(sheet.title)}}}\n\\end{{figure}}"
+            f"{captioned(sheet.title, 'fig')}\\end{{figure}}"
         )
     yield from (f"\\paragraph{{{tex(label)}}} {tex(text)}" for label, text in paragraphs_of(sheet))
     for part in sheet.parts:
-        yield from _latex(part, ())
+        yield from _latex(part, (), labels)
 
 
-def _tabular(table: Table, columns: Sequence[Column]) -> Iterator[str]:
-    """Give the lines of a table with its caption."""
+def _tabular(columns: Sequence[Column]) -> str:
+    """Write the columns of a table, and end it."""
     places = "".join("l" if x.align == "left" else "r" for x in columns)
-    caption = ". ".join(filter(None, [table.title, *legend_of(table)]))
-    yield "\\begin{table}[htbp]"
-    yield from [f"\\caption{{{tex(caption)}}}"] if caption else []
-    yield f"\\begin{{tabular}}{{{places}}}\n\\hline"
-    yield f"{' & '.join(tex(x.full_title) for x in columns)} \\\\\n\\hline"
-    yield from (f"{' & '.join(map(tex, row))} \\\\" for row in rows_of(columns))
-    yield "\\hline\n\\end{tabular}\n\\end{table}"
+    titles = " & ".join(tex(x.full_title) for x in columns)
+    rows = "".join(f"{' & '.join(map(tex, row))} \\\\\n" for row in rows_of(columns))
+    return (
+        f"\\begin{{tabular}}{{{places}}}\n\\hline\n{titles} \\\\\n\\hline\n"
+        f"{rows}\\hline\n\\end{{tabular}}\n\\end{{table}}"
+    )
 
 
 def save_sheets(
@@ -107,7 +144,7 @@ def save_sheets(
 ) -> None:
     """Write sheets as Markdown or LaTeX, by the ending of a path; the first has the figures."""
     is_latex = Path(path).suffix.lower() == ".tex"
-    written = latex_of if is_latex else markdown_of
+    written = partial(latex_of, labels=_labels(path)) if is_latex else markdown_of
     texts = [written(sheet, () if i else figures) for i, sheet in enumerate(sheets)]
     write_document(path, ["\n".join(texts)])
 

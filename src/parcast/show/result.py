@@ -160,9 +160,9 @@ class Result(metaclass=_Listed):
         elif ending == ".html":
             load("parcast.show.page.page:save_result")(self, path, **options)
         elif ending in DOCUMENTS:
-            from parcast.show.documents import save_sheets
+            from parcast.show.documents import save_sheets, titled
 
-            save_sheets(path, [self._whole_sheet()])
+            save_sheets(path, titled([self._whole_sheet()], self.to_document()))
         else:
             load("parcast.show.pictures.canvas:save_picture")(
                 partial(self._drawn, **options), path

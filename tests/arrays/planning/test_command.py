@@ -80,7 +80,7 @@ def test_settings_are_printed_alone(plan, tmp_path):
     path = tmp_path / "plan.json"
     said = plan(*SMALL, *COSTS, "--settings", "romio", "-o", path)
     assert said.status == 0
-    assert said.err == ""
+    assert said.err == f"parcast: wrote {path}.\n"
     assert said.out.splitlines()[-4:] == [
         "cb_nodes 8",
         "cb_buffer_size 1048576",

@@ -101,10 +101,13 @@ def test_what_cannot_be_asked_is_told(parcast, args, status, says):
     assert says in said.err
 
 
-@pytest.mark.parametrize("other", ["elsewhere.csv", "copy.csv"])
-def test_a_file_of_donors_given_twice_counts_once(parcast, tmp_path, other):
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [("elsewhere.csv", "given twice"), ("copy.csv", "the same as elsewhere.csv")],
+)
+def test_a_file_of_donors_given_twice_counts_once(parcast, tmp_path, other, says):
     (tmp_path / "copy.csv").write_bytes((tmp_path / "elsewhere.csv").read_bytes())
     asked = ("match", "two.csv", "-p", "16,64", "--donors", "elsewhere.csv")
     once, twice = parcast(*asked), parcast(*asked, "--donors", other)
     assert (twice.status, twice.out) == (0, once.out)
-    assert twice.err == f"parcast: {other} is the same as elsewhere.csv. It is used once.\n"
+    assert twice.err == f"parcast: {other} is {says}. It is used once.\n"

@@ -51,7 +51,8 @@ def test_every_form_has_the_same_facts(parcast, machine, tmp_path):
         "--longest", "2s", "--time-limit", "5 min", "--json",
         "-o", table, "-o", document, "-o", picture,
     )  # fmt: skip
-    assert (said.status, said.err) == (0, "")
+    assert said.status == 0
+    assert [*said.err.splitlines()] == [f"parcast: wrote {x}." for x in (table, document, picture)]
     told = json.loads(said.out)
     assert told == json.loads(document.read_text())
     assert told["schema"] == "parcast/validation/1"
@@ -184,7 +185,10 @@ def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machi
     machine(Ended())
     table = tmp_path / "runs.csv"
     said = parcast("validate", "sort", "-o", table)
-    assert (said.status, said.err) == (130, "parcast: interrupted.\n")
+    assert (said.status, said.err) == (
+        130,
+        f"parcast: wrote {table}.\nparcast: interrupted.\n",
+    )
     assert re.search(r"stopped by  interrupted: \d of 6 points were measured", said.out)
     assert any(x.time.size for x in [read_measurements(table)])
 

@@ -22,7 +22,7 @@ from parcast.cli.options import (
     pairs,
     repeated_option,
 )
-from parcast.cli.outputs import Outputs, do_each, write_all
+from parcast.cli.outputs import Outputs, do_each, tell_written, write_all
 from parcast.cli.reading import asked_in_options
 from parcast.cli.screen import tell
 from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
@@ -135,6 +135,7 @@ def command(
     def write(output: str) -> None:
         if output != "-":
             write_document(output, pieces())
+            tell_written(output)
             return
         for piece in pieces():
             write_all(piece)

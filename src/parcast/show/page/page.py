@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import one_line
+from parcast.show.documents import title_of
 from parcast.show.html import answer_of, worth_of
 from parcast.show.page.picture import PagePicture, figure_of, pictures_of
-from parcast.show.pictures.canvas import files_in
 from parcast.show.sheet import Sheet
 from parcast.show.warning import gathered
 from parcast.version import __version__
@@ -41,10 +41,7 @@ class Answer:
     @property
     def title(self) -> str:
         """What it is called: by its sheet, or by its kind and the file it is made from."""
-        own = next((x.title for x in self.sheets if x.title), "")
-        kind = str(self.origin.get("schema", "/answer/")).split("/")[1].replace("-", " ")
-        of = [Path(x).name for x in files_in(self.origin.get("inputs"))]
-        return own or f"{kind.capitalize()}{f' of {of[0]}' if of else ''}"
+        return title_of(self.sheets, self.origin)
 
 
 def answer_for(

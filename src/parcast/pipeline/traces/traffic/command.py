@@ -8,7 +8,7 @@ import click
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NO_FORECAST, own_options, spelled_with
 from parcast.cli.options import Read, amount, answer_options, option, seed_option
-from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
+from parcast.cli.outputs import FIGURES, Outputs, format_of, tell_written, with_inputs
 from parcast.errors import ParameterError
 from parcast.units import quantity
 
@@ -92,6 +92,7 @@ def command(
         from parcast.files.document import csv_pieces, write_document
 
         write_document(messages, csv_pieces(check.message_rows()))
+        tell_written(messages)
     outputs.give(check)
     return STATUS.get(check.formula, ANSWERED)
 
