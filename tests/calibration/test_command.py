@@ -87,8 +87,9 @@ def test_a_standard_output_that_is_closed_takes_nothing_of_the_files(
         raise BrokenPipeError
 
     monkeypatch.setattr("parcast.cli.screen.show", closed)
-    paths = [tmp_path / "here.toml", tmp_path / "here.json"]
-    assert parcast("calibrate", "-o", paths[0], "-o", paths[1]).status == 141
+    paths = [tmp_path / f"here.{ending}" for ending in ("toml", "json", "html")]
+    assert parcast("calibrate", *(x for path in paths for x in ("-o", path))).status == 141
+    assert "<title>node7: measured in" in paths[2].read_text()
     assert all(path.stat().st_size for path in paths)
 
 

@@ -98,9 +98,12 @@ def test_options_are_handed_on(parcast, asked):
 @pytest.mark.usefixtures("asked")
 def test_files_hold_the_runs_and_are_read_as_measurements(parcast, tmp_path):
     table, written = tmp_path / "runs.csv", tmp_path / "runs.json"
-    said = parcast("run", "gauss", "-n", "10", "--repetitions", "3", "-o", table, "-o", written)
+    page = tmp_path / "runs.html"
+    outputs = ("-o", table, "-o", written, "-o", page)
+    said = parcast("run", "gauss", "-n", "10", "--repetitions", "3", *outputs)
     assert said.status == 0
-    assert said.err == f"parcast: wrote {table}.\nparcast: wrote {written}.\n"
+    assert said.err == "".join(f"parcast: wrote {x}.\n" for x in (table, written, page))
+    assert "<td>10</td>" in page.read_text()
     rows = json.loads(written.read_text())["rows"]
     measured = package.read_measurements(table)
     # On a busy machine one of them may be disturbed, and then has no such time.

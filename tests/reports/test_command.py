@@ -96,7 +96,9 @@ def test_profiles_of_regions_are_explained(parcast, tmp_path):
     assert "<figure>" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("disks", "status"), [([], 0), (["-d", "1,2"], 2)])
+@pytest.mark.parametrize(
+    ("disks", "status"), [([], 0), (["-d", "1,2"], 0), (["--picture", "map", "-d", "1,2"], 2)]
+)
 def test_a_prediction_is_drawn_without_matplotlib_or_names_it(tmp_path, disks, status):
     code = "import sys; sys.modules['matplotlib'] = None; from parcast.cli import main; main()"
     asked = [PROGRAM, MACHINE, "-p", "4,16", *disks, "-o", tmp_path / "a.html"]

@@ -14,6 +14,8 @@ from parcast.cli.batch_script import Allocation, wrapped
 from parcast.cli.failures import ANSWERED, INTERRUPTED, own_options, spelled_with
 from parcast.cli.options import TIME, Read, flag, json_option, name_option, option, output_option
 from parcast.cli.outputs import (
+    ANSWERS,
+    DOCUMENTS,
     Outputs,
     do_each,
     format_of,
@@ -21,6 +23,7 @@ from parcast.cli.outputs import (
     print_pieces,
     tell_written,
     write_all,
+    write_sheets,
 )
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import show_sheet, tell
@@ -162,7 +165,9 @@ Examples:
     "Number of MPI ranks. If there are more than cores, they share them.",
     default="2",
 )
-@output_option("Write PATH: .toml (machine file), .json (everything) or .csv (samples).")
+@output_option(
+    "Write PATH: .toml (machine file), .json (everything), .csv (samples), .html, .md or .tex."
+)
 @flag("--quick", "Measure for less than 20 s, with wider intervals.")
 @option("--only", Read("PARTS", parts), f"Parts to measure: {', '.join(PARTS)}.")
 @option("--time-limit", TIME, 'Time after which measuring stops: "5 min", 90s.')
@@ -203,7 +208,7 @@ def calibrate_machine(
     if slurm:
         _write_script(ctx, options, files, outputs, as_json=as_json)
         return ANSWERED
-    Outputs(outputs, as_json=as_json, formats=("toml", "json", "csv")).check(files)
+    Outputs(outputs, as_json=as_json, formats=("toml", *ANSWERS)).check(files)
     others = figures_of_files(files)
     only = left_to_measure(options["only"] or PARTS, others)
     require_means(only, options["directory"])
@@ -252,9 +257,15 @@ def _write(
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
     figures = machine_figures(calibration, others=others, name=name)
+    taken = {x.key: f"{x.text}, {x.source}" for each in others for x in each.figures}
 
     def write(output: str) -> None:
         ending = format_of(output)
+        place = place_of_part(output) if calibration.was_interrupted else output
+        if ending in DOCUMENTS:
+            origin = calibration_document(calibration, figures)
+            write_sheets(place, [calibration.to_sheet(taken=taken)], origin)
+            return
         pieces = (
             iter([figures.to_toml()])
             if ending == "toml"
@@ -262,7 +273,6 @@ def _write(
             if ending == "json"
             else csv_pieces(calibration.table_rows())
         )
-        place = place_of_part(output) if calibration.was_interrupted else output
         write_document(place, pieces)
         tell_written(place)
 
@@ -272,7 +282,6 @@ def _write(
         elif "-" in outputs:
             write_all(figures.to_toml())
         else:
-            taken = {x.key: f"{x.text}, {x.source}" for each in others for x in each.figures}
             show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
             tell(note)

@@ -132,10 +132,7 @@ class Outputs:
                 answer = answer_for(result, sheets=every(True), drawn=drawn, **picture or {})
                 save_page(path, [answer], command=command_line())
             elif ending in DOCUMENTS:
-                from parcast.show.documents import save_sheets, titled
-
-                answers = titled(every(True), document())
-                save_sheets(path, answers, self._figures_beside(path))
+                write_sheets(path, every(True), document(), self._figures_beside(path))
             elif ending in PICTURES:
                 (drawn or result).save(path, **picture or {})
             else:
@@ -148,6 +145,23 @@ class Outputs:
         elif "-" not in self.paths:
             tasks.append(lambda: show_sheets(every(is_whole)))
         do_each(tasks)
+
+
+def write_sheets(
+    path: str,
+    sheets: "Sequence[Sheet]",
+    document: Mapping[str, Any],
+    figures: Sequence[str] = (),
+) -> None:
+    """Write sheets for a reader; a page says where they come from by a document, or part of it."""
+    if format_of(path) == "html":
+        from parcast.show.page import page
+
+        page.save_page(path, [page.Answer(sheets=sheets, origin=document)], command=command_line())
+    else:
+        from parcast.show.documents import save_sheets, titled
+
+        save_sheets(path, titled(sheets, document), figures)
 
 
 def _require_matplotlib() -> None:

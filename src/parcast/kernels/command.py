@@ -20,7 +20,14 @@ from parcast.cli.options import (
     option,
     seed_option,
 )
-from parcast.cli.outputs import TABLES, Outputs, do_each, print_pieces, write_answer
+from parcast.cli.outputs import (
+    ANSWERS,
+    Outputs,
+    do_each,
+    print_pieces,
+    write_answer,
+    write_sheets,
+)
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet, tell
 from parcast.errors import ParameterError, RunFailed
@@ -151,7 +158,7 @@ def patience(text: str, option: str) -> float:
     amount("NUMBER", "count", "1.5"),
     "Rows of the first rank of stencil over the mean; it writes nothing then.",
 )
-@answer_options(TABLES)
+@answer_options(ANSWERS)
 def run_program(
     ctx: click.Context,
     /,
@@ -205,19 +212,20 @@ def _give(document: dict[str, Any], runs: "Sequence[KernelRun]", outputs: Output
     from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import measurement_rows, sheet_of
 
+    kernel = kernel_named(document["inputs"]["program"])
+    sheet = sheet_of(document["rows"], document["warnings"], title=kernel.title, step=kernel.step)
+
     def show_runs() -> None:
         if outputs.as_json:
             print_pieces(json_pieces(document))
         elif "-" not in outputs.paths:
-            kernel = kernel_named(document["inputs"]["program"])
-            rows, warnings = document["rows"], document["warnings"]
-            show_sheet(sheet_of(rows, warnings, title=kernel.title, step=kernel.step))
+            show_sheet(sheet)
 
     written = partial(
         write_answer,
         rows=lambda: measurement_rows(runs),
         document=lambda: document,
-        write=lambda _: None,
+        write=lambda path: write_sheets(path, [sheet], document),
     )
     do_each([show_runs, *(partial(written, path) for path in outputs.paths)])
 

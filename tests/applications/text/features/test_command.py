@@ -25,8 +25,11 @@ def test_ranks_write_the_same_bytes_as_one_process(parcast, docs, tmp_path):
     for ranks in (1, 2):
         path = tmp_path / f"{ranks}.json"
         table = tmp_path / f"{ranks}.parquet"
-        said = parcast("run", "features", docs, "-np", ranks, "-o", path, "-o", table)
+        page = tmp_path / f"{ranks}.html"
+        outputs = ("-o", path, "-o", table, "-o", page)
+        said = parcast("run", "features", docs, "-np", ranks, *outputs)
         assert said.status == 0, said.err
+        assert ">3.5 gb</td>" in page.read_text()
         files.append((path.read_bytes(), table.read_bytes()))
     assert files[0] == files[1]
     document = json.loads(files[0][0])

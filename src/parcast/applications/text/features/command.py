@@ -1,5 +1,6 @@
 """`parcast run features`: noun phrases of documents, on ranks that are started for it."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,7 +9,7 @@ from parcast.applications.text.documents.options import document_options
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import flag, json_option, option, output_option
-from parcast.cli.outputs import Outputs, print_pieces
+from parcast.cli.outputs import DOCUMENTS, Outputs, do_each, format_of, print_pieces, write_sheets
 from parcast.cli.screen import show_sheet
 from parcast.pipeline.options import Running, run_options, status_of
 
@@ -62,7 +63,9 @@ Examples:
 )
 @option("--least", Whole(1), "Leave out phrases that occur less often.", default=1)
 @json_option
-@output_option("Write PATH: .parquet, .json, .jsonl or .csv.")
+@output_option(
+    "Write PATH: .parquet, .json, .jsonl or .csv, or what is printed to .html, .md or .tex."
+)
 def command(
     ctx: click.Context,
     /,
@@ -81,7 +84,8 @@ def command(
     from parcast.applications.text.features.extract import extract_features
     from parcast.applications.text.features.task import Features
 
-    Outputs(outputs, formats=FORMATS).check(docs)
+    Outputs(outputs, formats=(*FORMATS, *DOCUMENTS)).check(docs)
+    pages = [path for path in outputs if format_of(path) in DOCUMENTS]
     if running.is_written(ctx, "features"):
         return ANSWERED
 
@@ -96,7 +100,7 @@ def command(
         return extract_features(
             docs,
             settings=settings,
-            outputs=outputs,
+            outputs=[path for path in outputs if path not in pages],
             rows=rows,
             least=least,
             shards=shards,
@@ -106,8 +110,14 @@ def command(
     result = running.ended(run, "features")
     if not result.run.is_root:
         return ANSWERED
-    if as_json:
-        print_pieces(result.json_pieces(rows))
-    else:
-        show_sheet(result.to_sheet())
+
+    def show() -> None:
+        if as_json:
+            print_pieces(result.json_pieces(rows))
+        else:
+            show_sheet(result.to_sheet())
+
+    origin = {"schema": "parcast/features/1"}
+    writing = [partial(write_sheets, x, [result.to_sheet()], origin) for x in pages]
+    do_each([show, *writing])
     return status_of(result.run)
