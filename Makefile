@@ -4,7 +4,7 @@ MINUTES ?= 30  # of make fuzz
 SEED ?= 0
 BIN := .venv/bin
 
-.PHONY: demo test coverage fuzz lint types format reference benchmark benchmark-solvers clean
+.PHONY: demo test coverage fuzz lint types format reference docs docs-links benchmark benchmark-solvers clean
 
 demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
@@ -39,6 +39,16 @@ format: .venv/.test  ## rewrite the code as lint wants it
 reference: .venv/.test  ## write the pages of options and of JSON keys from the code
 	$(BIN)/python docs/reference/make.py
 
+SITE = $(BIN)/sphinx-build --conf-dir docs --doctree-dir build/doctrees --fail-on-warning --quiet --jobs 2
+docs: .venv/.docs  ## the documentation as a site, and every picture of its gallery drawn anew
+	$(BIN)/python docs/gallery/draw.py
+	rm -rf docs/reference/api
+	$(SITE) --builder html . build/docs
+	@echo "Open build/docs/index.html"
+
+docs-links: .venv/.docs  ## whether links to other sites still lead somewhere; needs a network
+	$(SITE) --builder linkcheck . build/links
+
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "parcast needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv .venv
@@ -50,6 +60,10 @@ reference: .venv/.test  ## write the pages of options and of JSON keys from the 
 
 .venv/.test: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[plot,mpi,features,arrays]' --group test
+	touch .venv/.demo $@
+
+.venv/.docs: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group docs
 	touch .venv/.demo $@
 
 benchmark: .venv/.demo  ## beside Extra-P, SciPy and SimPy, in an environment of their own
@@ -65,4 +79,4 @@ benchmark-solvers:  ## the queueing solvers beside LINE and Ciw, in an environme
 	.venv-benchmark-solvers/bin/python benchmarks/solvers.py
 
 clean:
-	rm -rf .venv .venv-benchmark .venv-benchmark-solvers .coverage* .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-benchmark .venv-benchmark-solvers build docs/reference/api .coverage* .mypy_cache .pytest_cache .ruff_cache

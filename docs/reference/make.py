@@ -1,4 +1,4 @@
-"""Write the reference pages that repeat what the code says: command-line.md and json.md.
+"""Write the pages that repeat what the code says: command-line.md, json.md and ../llms.txt.
 
     python docs/reference/make.py       (or: make reference)
 
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import click
 
+import parcast
 from parcast.applications.text.search.tasks import HIT
 from parcast.cli import cli
 from parcast.places import load
@@ -325,10 +326,77 @@ def documents() -> str:
     return "\n\n".join(x for x in text if x)
 
 
-PAGES = {"command-line.md": command_line, "json.md": documents}
+# The page for assistants: everything to act on, and no more
+
+
+NOT_CALLED = ("measure job", "demo")  # by scripts of parcast, and to see what it is
+INPUT = re.compile(r"^(?:[A-Z]{2}[A-Z.a-z]*(?: and )?)+ (?:is|are|holds|says)\b")
+STATUS = re.compile(r"^ *(?:Exit status:)? *([14567])  +(.*(?:\n {14,}.*)*)", re.MULTILINE)
+NO = re.compile(r"^answered(?:, and the answer is no)?(?:: |$)")
+
+
+def assistant_page() -> str:
+    """Give the commands with their inputs and statuses, and the functions of Python."""
+    every = commands(cli, click.Context(cli, info_name="parcast", **cli.context_settings))
+    acted = {
+        name: acted_on(*each) for name, *each in every if each[0].params and name not in NOT_CALLED
+    }
+    same, others = [], []
+    for name in parcast.__all__:
+        function = getattr(parcast, name)
+        if not inspect.isroutine(function):
+            continue
+        call = f"`{name}({', '.join(required(function))})`"
+        if name.replace("_", " ") in acted:
+            same.append(call)
+        else:
+            others.append(f"- {call}: {inspect.getdoc(function).splitlines()[0]}")
+    as_commands = f"As the commands, with their options as keywords: {', '.join(same)}."
+    return "\n\n".join(
+        ["## Commands", *acted.values(), "## Python", as_commands, "\n".join(others)]
+    )
+
+
+def acted_on(command: click.Command, ctx: click.Context) -> str:
+    """Write a command in a few lines: its use, inputs, statuses, and an example."""
+    first, *paragraphs = paragraphs_of(command)
+    arguments = [x.make_metavar(ctx) for x in command.params if isinstance(x, click.Argument)]
+    must = [x for x in command.params if isinstance(x, click.Option) and x.required]
+    options = [f"{x.opts[0]} {x.make_metavar(ctx)}" for x in must]
+    usage = " ".join([ctx.command_path, *arguments, *options])
+    lines = [f"### {usage}", first]
+    lines += [f"{re.split('[.;] ', x)[0].rstrip('.')}." for x in paragraphs if is_input(x, usage)]
+    help = inspect.cleandoc(command.help or "").split("\f")[0]
+    statuses = STATUS.findall(help.partition("Exit status:")[2])
+    meant = [(x, NO.sub("", " ".join(said.split()))) for x, said in statuses]
+    lines += [f"{x}: {said}" for x, said in meant if said]
+    example = re.search(r"Examples?:\n +(.*?)(?: \\)?$", help, re.MULTILINE)
+    return "\n".join([*lines, *([f"    {example[1]}"] if example else [])])
+
+
+def is_input(paragraph: str, usage: str) -> bool:
+    """Whether a paragraph says what a file is that the usage names."""
+    return bool(INPUT.match(paragraph)) and paragraph.split(maxsplit=1)[0] in usage
+
+
+def required(function: object) -> list[str]:
+    """Name the arguments of a function that must be given."""
+    every = inspect.signature(function).parameters.values()
+    return [
+        x.name
+        for x in every
+        if x.default is x.empty and x.kind in (x.POSITIONAL_OR_KEYWORD, x.POSITIONAL_ONLY)
+    ]
+
+
+PAGES = {
+    "command-line.md": command_line,
+    "json.md": documents,
+    "../llms.txt": assistant_page,
+}
 
 if __name__ == "__main__":
     for name, made in PAGES.items():
         page = HERE / name
         page.write_text(with_made(page, made()), encoding="utf-8")
-    sys.exit("\n".join(MISSING))
+    sys.exit("\n".join(MISSING) or None)

@@ -19,7 +19,7 @@ REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 
 @pytest.mark.parametrize("name", reference.PAGES)
 def test_a_page_repeats_what_the_code_says(name):
-    page = PLACE.with_name(name)
+    page = PLACE.parent / name
     reference.MISSING.clear()
     made = reference.with_made(page, reference.PAGES[name]())
     if REWRITE:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 7.0  # of two panels [inch]
 FARTHEST: Final = 4.0  # from the times, up to which an interval is shown
+MOST_SOURCES: Final = 2  # more are of a law fitted from many, which the text lists
 FEW: Final = 32  # costs up to which each has a marker
 
 
@@ -45,9 +46,14 @@ def figure_of(result: Decision, ax: "Axes | None" = None) -> "Figure":
         if below is not None:
             below(panels[1], result)
         figure.suptitle(ways.title, fontsize="large", parse_math=False)
-        notes = [*result.sources, *canvas.sources_of(getattr(result, "inputs", None))]
+        notes = [*notable(result.sources), *canvas.sources_of(getattr(result, "inputs", None))]
         canvas.add_legend(figure, *(canvas.entries_of([panel]) for panel in panels), notes=notes)
     return figure
+
+
+def notable(sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Sources to name below a picture: none of them where they are many."""
+    return sources if len(sources) <= MOST_SOURCES else ()
 
 
 def draw_times(ax: "Axes", ways: "Ways", chosen: int | None) -> None:

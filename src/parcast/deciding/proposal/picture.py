@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from parcast.deciding.picture import notable
 from parcast.deciding.proposal.result import Proposal, ScalingPoint
 from parcast.show.pictures import canvas
 from parcast.show.pictures.colours import MACHINE_COLOURS, MARKERS, REFERENCE
@@ -29,7 +30,7 @@ def figure_of(result: Proposal, ax: "Axes | None" = None) -> "Figure":
         draw_times(logs, result, is_log=True)
         draw_efficiency(efficiency, result)
         figure.suptitle("Scaling", fontsize="large")
-        notes = [*result.sources, *canvas.sources_of(result.inputs)]
+        notes = [*notable(result.sources), *canvas.sources_of(result.inputs)]
         entries = canvas.entries_of([linear, logs, efficiency])
         canvas.add_legend(figure, entries, notes=notes)
     return figure
