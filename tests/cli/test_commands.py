@@ -161,7 +161,10 @@ def test_debug_shows_the_traceback_as_well(capsys):
     assert "fault of parcast itself: ZeroDivisionError: oh" in said
 
 
-def test_debug_is_an_option_of_the_command(parcast, times):
+def test_debug_is_an_option_before_and_after_the_command(parcast, times):
+    said = parcast("--debug", "forecast", "-", "-p", "64")
+    assert said.status == 3
+    assert "Traceback" in said.err
     said = parcast("forecast", times, "-p", "64", "--debug")
     assert (said.status, said.err) == (0, "")
     said = parcast("forecast", "-", "-p", "64", "--debug")

@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 
 import click
 
+from parcast.cli.answering import DEBUG
 from parcast.places import load
 from parcast.version import __version__
 
@@ -134,6 +135,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="parcast", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help=DEBUG)
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Print what to try first on a terminal where no command is named, or else the help."""

@@ -19,6 +19,8 @@ MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and 
 }
 NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
 
+DEBUG: Final = "Show a traceback when something fails."
+
 EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
 
 
@@ -30,8 +32,8 @@ class Answering(click.Command):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.parts: click.Group | None = None  # commands below this one, which its help lists
-        help = "Show a traceback when something fails."
-        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
+        option = click.Option(["--debug"], is_flag=True, expose_value=False, help=DEBUG)
+        self.params.append(option)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments."""

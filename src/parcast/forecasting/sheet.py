@@ -309,6 +309,8 @@ def _legend(forecast: Forecast, columns: Mapping[str, Column]) -> str:
         of = "of the time of all call paths"
         is_own = columns["share"].title != "share"
         meanings.append(f"own share: {of}, without callees" if is_own else f"share: {of}")
+    if "limit" in columns and np.size(forecast.p) > 1:
+        meanings.append("limited by: at the largest count")
     return "; ".join(meanings)
 
 

@@ -167,6 +167,12 @@ BAD = {
         "compute.imbalance must be at most p/heavy = 2, which leaves the others no work, got 3 at "
         'p = 16. Write for example "min(3, p/8)".',
     ),
+    "more than one can have": (
+        {"imbalance": 5},
+        (4,),
+        "compute.imbalance must be at most p/heavy = 4, which leaves the others no work, got 5 at "
+        'p = 4. Write for example "min(5, p)".',
+    ),
     "less than the mean": (
         {"imbalance": 0.9},
         (16,),

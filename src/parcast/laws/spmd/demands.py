@@ -298,12 +298,13 @@ def _imbalance(phase: SpmdTables, at: Point) -> tuple[Array, Array]:
     over = imbalance > most * (1.0 + 1e-12)
     if over.any():
         place = f"{imbalance[over].flat[0]:g} at p = {p[over].flat[0]:g}"
+        few = heavy[over].flat[0]
         raise ParameterError(
             name,
             must=f"be at most p/heavy = {most[over].flat[0]:g}, which leaves the others no work",
             got=place,
             hint=f'Write for example "min({imbalance[over].flat[0]:g}, '
-            f'p/{heavy[over].flat[0]:g})".',
+            f'p{"" if few == 1 else f"/{few:g}"})".',
         )
     return np.asarray(imbalance), np.asarray(heavy)
 
