@@ -1,6 +1,7 @@
 """`parcast.measure`: runs of a command, kept at once, and what spoils them."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -622,22 +623,16 @@ def test_refusals(parcast, tmp_path, monkeypatch, *, args, status, says):
 SLEEPS = ("sh", "-c", "sleep 0.1; : {p}")
 
 
-def test_advice_on_scaling_names_an_option_that_exists(parcast, table):
-    words = (
-        "measure",
-        "-p",
-        "1,2",
-        "--runs",
-        "1",
-        "-o",
-        table,
-        "--",
-        "sh",
-        "-c",
-        "sleep 0.1 #{p}",
-    )
-    said = parcast(*words).out
+def test_advice_names_options_that_exist_and_a_page_where_it_comes_from(parcast, table):
+    html = table.with_suffix(".html")
+    asked = ("-p", "1,2", "--runs", "1", "-o", table, "-o", html)
+    said = parcast("measure", *asked, "--", *SLEEPS).out
     assert f"choose weak scaling: parcast forecast {table} --scaling weak, or" in said
+    origin = html.read_text().partition("Where this comes from")[2]
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+    assert f"<dd>{table} <code>sha256 {digest}</code></dd>" in origin
+    assert "<dd>runs = 1</dd>" in origin  # and no empty ones
+    assert "sleep 0.1; : {p}" in origin
     page = table.with_suffix(".md")
     parcast("report", table, "-o", page)
     assert "choose weak scaling: --scaling weak, or" in page.read_text()

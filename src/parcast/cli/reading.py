@@ -73,7 +73,7 @@ def read_ended_or_stopped(
         if refusal.stopped is None or file == "-":
             raise
         stopped = rows_selected(refusal.stopped, select, file)
-        inputs = {"file": file, "sha256": _digest(file), "measurements": 0}
+        inputs = {"file": file, "sha256": digest_of(file), "measurements": 0}
         return none_ended(stopped), inputs
 
 
@@ -101,7 +101,7 @@ def read_files(
     runs = _without(
         answer.measurements, [x for x in table.ignore if x in answer.measurements.columns], name
     )
-    sources = [{"file": file, "sha256": _digest(file)} for file in files]
+    sources = [{"file": file, "sha256": digest_of(file)} for file in files]
     inputs = {"file": name, "sha256": None, "files": sources, "measurements": len(runs)}
     return rows_selected(runs, select, name), inputs | warnings
 
@@ -110,7 +110,7 @@ def without_copies(files: Sequence[str]) -> list[str]:
     """Leave out files with the bytes of one before, and say so."""
     kept: dict[str | None, str] = {}
     for file in files:
-        mark = _digest(file) if len(files) > 1 and os.path.isfile(file) else None
+        mark = digest_of(file) if len(files) > 1 and os.path.isfile(file) else None
         if mark is not None and mark in kept:
             tell(f"{same_as(file, kept[mark])} It is used once.")
         else:
@@ -231,7 +231,7 @@ def _imported(
     for note in (f"{name} is recognised as {known.name}: {known.title}.", *answer.notes):
         tell(note)
     runs = _without(answer.measurements, table.ignore, name)
-    inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}
+    inputs = {"file": name, "sha256": digest_of(file), "measurements": len(runs)}
     return runs, inputs | {"format": known.name}
 
 
@@ -253,7 +253,7 @@ def _are(names: Sequence[str]) -> str:
     return f"{'are' if len(names) > 1 else 'is'} {', '.join(names) or 'none'}"
 
 
-def _digest(file: str) -> str | None:
+def digest_of(file: str) -> str | None:
     """Take the digest of a file; of a folder there is none."""
     from parcast.files.decoding import opened
 

@@ -1,5 +1,6 @@
 """What `parcast measure` and its parts say: how far they are, the measurement, its forecast."""
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,13 @@ def answer(found: "MeasuredProgram", at: CountList | None, outputs: Outputs) -> 
         tell(f"no: {found.stopped}, and the interval is wider than asked for.")
         return ANSWER_IS_NO
     return ANSWERED
+
+
+def from_table(path: str) -> dict[str, str | None]:
+    """Name the table that a measurement is in; without runs there is none."""
+    from parcast.cli.reading import digest_of
+
+    return {"file": path, "sha256": digest_of(path)} if os.path.exists(path) else {}
 
 
 def _forecast(found: "MeasuredProgram", at: CountList | None) -> "tuple[Forecast | None, str]":

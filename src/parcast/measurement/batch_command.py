@@ -234,14 +234,14 @@ def collect(
     outputs: Outputs,
 ) -> int:
     """Answer the question and return the exit status."""
-    from parcast.measurement.answering import answer
+    from parcast.measurement.answering import answer, from_table
     from parcast.measurement.collect import collect
 
     outputs.check([table])
     ctx.meta[FILES] = {"TIMINGS": table}
     with spelled_with(SPELLINGS, click.UsageError):
         found = collect(table)
-    found = with_inputs(found, table=table, options={"at": plain(at)})
+    found = with_inputs(found, **from_table(table), options={"at": plain(at)})
     return answer(found, at, outputs)
 
 

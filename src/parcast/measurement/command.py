@@ -28,7 +28,7 @@ from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
 from parcast.cli.parts import with_parts
 from parcast.cli.running import FILES
 from parcast.cli.screen import Progress, tell
-from parcast.measurement.answering import Telling, answer
+from parcast.measurement.answering import Telling, answer, from_table
 from parcast.measurement.batch_command import BatchOptions, batch_options, write
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def measure_program(
     with spelled_with(own_options(**OTHERS), click.UsageError):
         found = _measured(words, p, place, at=at, **options)
     inputs = {"command": words, "options": {name: plain(x) for name, x in options.items()}}
-    found = with_inputs(found, **inputs)
+    found = with_inputs(found, **from_table(place), **inputs)
     return answer(found, at, others)
 
 

@@ -5,6 +5,7 @@ without JavaScript, which adds search, downloads and values of points by keyboar
 """
 
 import os
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -167,9 +168,11 @@ def _inputs(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             mark = f" <code>sha256 {escape(one_line(str(mark)))}</code>" if mark else ""
             yield "File", f"{escape(one_line(str(value)))}{mark}"
         elif name == "options" and isinstance(value, Mapping):
-            given = [f"{x} = {y}" for x, y in value.items() if y not in (None, [], {}, False)]
+            given = [f"{x} = {y}" for x, y in value.items() if y not in (None, "", [], {}, False)]
             if given:
                 yield "Options", escape(one_line(", ".join(given)))
+        elif name == "command" and isinstance(value, list | tuple):
+            yield "Command", escape(one_line(shlex.join(map(str, value))))
         elif isinstance(value, Mapping):
             yield from _inputs(value)
         elif isinstance(value, list | tuple):

@@ -8,7 +8,7 @@ import pytest
 
 from parcast.applications.text.search.resources import SearchCosts, search_figures
 from parcast.applications.text.search.sample import sampled
-from parcast.errors import FitFailed
+from parcast.errors import FileProblems, FitFailed
 
 COSTS = SearchCosts(
     document=1000.0,
@@ -83,6 +83,8 @@ def test_a_sample_tells_the_constants(folder):
     assert costs.index(found.text) > costs.file(found.text) > 0
     with pytest.raises(FitFailed, match="The sample has 3 files; 16 are needed"):
         sampled(sorted(map(str, folder.iterdir()))[:3])
+    with pytest.raises(FileProblems, match="must exist, but is not in"):
+        sampled([str(folder / "nowhere")])
 
 
 def test_the_command_plans_or_says_that_nothing_fits(parcast, folder):

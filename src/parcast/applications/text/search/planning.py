@@ -33,8 +33,9 @@ HELP: Final = """Choose ranks for indexing and searching documents, from a sampl
 SAMPLE are files, folders or patterns of documents like those to come, 16 files or more. They are
 indexed and searched here on one core, which takes some ten seconds for 100 kB. Printed are, for
 each number of ranks, the time of all phases (finding phrases, merging indexes, messages, writing
-the index, queries), memory of rank 0, bytes sent, and which phase limits. With --within the fewest
-ranks that surely end in time are recommended, else those of nearly the least time.
+the index, queries), memory of rank 0, which holds the whole index and needs the most, bytes sent,
+and which phase limits. With --within the fewest ranks that surely end in time are recommended,
+else those of nearly the least time. This needs pip install "parcast[features]".
 
 The index is that of `parcast run features`, the queries those of `parcast run search`, which reads
 the documents. Times are those of ranks with a core each.
@@ -151,8 +152,8 @@ class SearchRanks:
         said = [
             f"{figures.limiting()[chosen]} takes longest of its phases",
             f"the index has {float(costs.phrases(text)):,.0f} phrases in "
-            f"{format_quantity(float(costs.index(text)), 'size', 3)} of memory, and "
-            f"{format_quantity(float(figures.disk[chosen]), 'size', 3)} as a file",
+            f"{format_quantity(float(costs.index(text)), 'size', 3)} of memory, all on rank 0, "
+            f"and {format_quantity(float(figures.disk[chosen]), 'size', 3)} as a file",
             f"Heaps' law with the exponent {costs.growth:.2f}, from a sample of "
             f"{self.sampled.documents:,} documents, "
             f"{format_quantity(self.sampled.text, 'size', 3)}",

@@ -6,6 +6,7 @@ on: how phrases, bytes and times grow with the text. A larger sample tells more,
 exponent falls slowly as texts grow.
 """
 
+import os
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.applications.text.search.resources import SearchCosts
 from parcast.errors import FitFailed
+from parcast.files.decoding import opened
 from parcast.numerics import fit_non_negative
+from parcast.words import counted
 
 if TYPE_CHECKING:
     from parcast.applications.text.features.lexicon import Lexicon
@@ -64,10 +67,14 @@ def sampled(paths: Sequence[str]) -> Sampled:
 
     files = list(paths)
     random.Random(SEED).shuffle(files)
+    for file in files:
+        if not os.path.exists(file):
+            with opened(file):  # which says what is wrong with it
+                pass
     if len(files) < FEWEST:
         raise FitFailed(
-            f"The sample has {len(files)} files; {FEWEST} are needed, to see how an index grows. "
-            "Add files.",
+            f"The sample has {counted(len(files), 'file')}; {FEWEST} are needed, to see how an "
+            "index grows. Add files.",
             outcome="No plan.",
         )
     settings = Features()
