@@ -59,7 +59,7 @@ docs-links: .venv/.docs  ## whether links to other sites still lead somewhere; n
 	touch $@
 
 .venv/.test: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[plot,mpi,features,arrays]' --group test
+	$(BIN)/python -m pip install --quiet --editable '.[plot,mpi,features,arrays,web]' --group test
 	touch .venv/.demo $@
 
 .venv/.docs: .venv/bin/python pyproject.toml

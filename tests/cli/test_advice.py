@@ -130,14 +130,14 @@ def folder(tmp_path, monkeypatch):
 def advised(monkeypatch):
     """Everything that is spelled while a command runs."""
     spelled = []
-    spell = failures._spell
+    spell = failures.spell
 
     def watched(part, options=None):
         text = spell(part, options)
         spelled.append((part, text))
         return text
 
-    monkeypatch.setattr(failures, "_spell", watched)
+    monkeypatch.setattr(failures, "spell", watched)
     return spelled
 
 

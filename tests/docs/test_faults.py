@@ -31,6 +31,7 @@ SUBJECTS = {
     "Stores of arrays": "What may happen to a store is explained in [files of "
     "arrays](array-files.md).",
     "Pipelines": "`parcast run pipeline`, `parcast.run_pipeline` and what is built on them.",
+    "The what-if page": "`parcast web`, which listens on 127.0.0.1.",
     "Measuring": "Benchmarks of `parcast calibrate`, and profiles of `parcast.region`.",
 }
 TOP = """# Faults

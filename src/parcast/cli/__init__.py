@@ -33,6 +33,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "explain": "parcast.deciding.explain.command:explain",
         "plan": "parcast.deciding.goals.command:command",
         "report": "parcast.reports.command:command",
+        "web": "parcast.web.command:command",
     },
     "Measure and run": {
         "measure": "parcast.measurement.command:command",

@@ -103,7 +103,7 @@ OF_IMPORT: Final = {
 OF_FORECAST: Final = {"scaling": "--scaling"}  # of a forecast that another command makes
 
 
-def _spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:
+def spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:
     """Write what a message advises for the command that runs, with none but its own options.
 
     Where it has none for an argument, another command may have it, and all else is written as
@@ -146,10 +146,10 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if args is None else list(args)
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
-    with spelled_by(_spell), one_runs():
+    with spelled_by(spell), one_runs():
         try:
             with _plugins_told():
-                status = _invoked(command, given)
+                status = invoked(command, given)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as failure:  # whatever it is, the user gets one message
@@ -185,7 +185,7 @@ def _plugins_told() -> Iterator[None]:
         yield
 
 
-def _invoked(command: click.Command, given: list[str]) -> int:
+def invoked(command: click.Command, given: list[str]) -> int:
     """Run a command as `click.Command.main` does, but let every failure through."""
     # A command alone has -h as well: Click keeps the first help option that is made of it.
     names = ["-h", "--help"]
@@ -300,7 +300,7 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
 
 def lines_in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> list[str]:
     """Lines of what went wrong; as `in_options`."""
-    return error.lines(partial(_spell, options=options))
+    return error.lines(partial(spell, options=options))
 
 
 @contextmanager

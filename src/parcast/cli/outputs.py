@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -28,6 +29,19 @@ DOCUMENTS: Final = ("html", "md", "tex")  # for readers
 ANSWERS: Final = (*TABLES, *DOCUMENTS)
 FIGURES: Final = (*ANSWERS, *PICTURES)  # of an answer that can be drawn
 MATPLOTLIB: Final = ("png", "pdf")  # pictures that it writes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GivenAnswer:
+    """What a command answered, where it is not printed."""
+
+    result: "Result"
+    sheets: "Callable[[bool], Sequence[Sheet]]"  # told whether all rows are wanted
+    picture: Mapping[str, Any]  # options of it
+    drawn: "Result | None"  # whose picture it is, if of another result
+
+
+TAKEN: Final[ContextVar[list[GivenAnswer] | None]] = ContextVar("taken", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +137,11 @@ class Outputs:
 
         every, is_whole = sheets or own_sheets, bool(shown.get("show_all"))
         rows, document = rows or result.rows, document or result.to_document
+        taken = TAKEN.get()
+        if taken is not None:
+            own = GivenAnswer(result=result, sheets=every, picture=picture or {}, drawn=drawn)
+            taken.append(own)
+            return
 
         def write_other(path: str) -> None:
             ending = format_of(path)

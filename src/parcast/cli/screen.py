@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 VERBOSE: Final = "parcast.verbose"  # in the context of a command: whether -v was given
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
+SAID: Final[ContextVar[list[str] | None]] = ContextVar("said", default=None)  # if not printed
 LOOKS: Final[dict[str, dict[str, Any]]] = {
     "bold": {"bold": True},
     "faint": {"dim": True},
@@ -80,6 +82,10 @@ def show_sheets(sheets: "Iterable[Sheet]") -> None:
 
 def tell(text: str) -> None:
     """Say something beside the answer, on one line of stderr, whatever names stand in it."""
+    said = SAID.get()
+    if said is not None:
+        said.append(one_line(text))
+        return
     click.echo(f"parcast: {one_line(text)}", err=True)
 
 

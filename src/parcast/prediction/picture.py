@@ -24,14 +24,12 @@ from parcast.prediction.shown import GridAxis, Shown, shown_of, thinned
 from parcast.prediction.surface import draw_contours, draw_map, draw_surface
 from parcast.show.pictures import canvas
 from parcast.show.pictures.colours import (
-    COLOURS,
     COMMUNICATION,
     COMPUTED,
     COMPUTING,
     INPUT_OUTPUT,
     REFERENCE,
     WAITING,
-    add_bar,
     graded,
 )
 from parcast.show.pictures.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
@@ -44,8 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-MOST_NAMED: Final = 8  # lines, each with an entry in the legend; more have a colour bar
-MOST_LINES: Final = 33
+MOST_LINES: Final = 8  # each with an entry in the legend
 MOST_POINTS: Final = 512  # of a line
 MARKERS: Final = "osD^vPX*"
 PALEST: Final = 0.78  # of these colours, that is still seen on white [1]
@@ -58,7 +55,6 @@ SPENT_COLOURS: Final = {
 BELOW_CHARACTERS: Final = 90  # of a line below all panels
 NAME_HEIGHT: Final = 0.2  # of a name in the stack, with some room [inch]
 PLACES: Final = 200  # across, where a name in the stack may stand
-BAR_WIDTH: Final = 3.5  # for the ticks of a colour bar [inch]
 HATCH: Final = "#9A9A9A"
 SEEN: Final = 1.001  # ratio of two times that differ to the eye
 FURTHEST: Final = 2.0  # times the largest time, as far as a band is seen
@@ -87,11 +83,6 @@ class _Lines:
         return self.along.values[self.points]
 
     @property
-    def are_named(self) -> bool:
-        """Whether a legend has an entry for each line; they have a colour bar if not."""
-        return len(self.chosen) <= MOST_NAMED
-
-    @property
     def of_the_last(self) -> str:
         """Words that say which line a band or a share belongs to."""
         return f"at {self.second.says(self.second.values[-1])}" if self.second else ""
@@ -115,9 +106,8 @@ class _Lines:
         across = (places - places[0]) / (places[-1] - places[0]) * inches(ax)[0] * INCH
         kept = apart(across).tolist()
         for i, column in enumerate(self.of(array).T):
-            (line,) = ax.plot(self.x, column, color=self.colours[i], lw=1.1)
-            if self.are_named:
-                line.set(lw=1.7, marker=MARKERS[i], markersize=4.5, markevery=kept)
+            (line,) = ax.plot(self.x, column, color=self.colours[i], lw=1.7)
+            line.set(marker=MARKERS[i], markersize=4.5, markevery=kept)
             drawn.append(line)
         return drawn
 
@@ -147,13 +137,10 @@ def draw_lines(shown: Shown, ax: "Axes | None" = None, quantity: str | None = No
     _draw_speedups(speedups, lines)
     unnamed = _draw_shares(shares, lines)
     named: dict[str, Artist] = {}
-    if lines.second and lines.are_named:
+    if lines.second:
         heading = fill(f"{lines.second.heading}:", BELOW_CHARACTERS)
         (named[heading],) = times.plot([], [], ls="none")
-    elif lines.second:
-        _add_colour_bar(speedups, lines.second)
-    if lines.are_named:
-        named |= dict(zip(lines.names, drawn, strict=True))
+    named |= dict(zip(lines.names, drawn, strict=True))
     others = canvas.entries_of([times, speedups]) | unnamed
     canvas.add_legend(
         figure, *([named, others] if lines.second else [named | others]), notes=shown.notes
@@ -167,11 +154,8 @@ def _lines(shown: Shown) -> _Lines:
     chosen = np.zeros(1, dtype=np.intp)
     colours: Sequence[Any] = [COMPUTED]
     if second:
-        named = len(second.values) <= MOST_NAMED
-        chosen = thinned(second, MOST_NAMED if named else MOST_LINES)
-        places = np.arange(len(chosen)) if named else second.places(second.values[chosen])
-        heights = (places - places[0]) / (places[-1] - places[0])
-        colours = [*graded(PALEST * heights)]
+        chosen = thinned(second, MOST_LINES)
+        colours = [*graded(PALEST * np.linspace(0.0, 1.0, len(chosen)))]
     return _Lines(
         shown=shown, points=thinned(shown.axes[0], MOST_POINTS), chosen=chosen, colours=colours
     )
@@ -273,22 +257,7 @@ def _name_area(ax: "Axes", lines: _Lines, name: str, low: Array, high: Array) ->
     return True
 
 
-def _add_colour_bar(ax: "Axes", second: GridAxis) -> None:
-    """Explain the colours of lines that are too many for a legend."""
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, LogNorm, Normalize
-
-    low, high = second.values[[0, -1]].tolist()
-    colours = ListedColormap(colormaps[COLOURS](np.linspace(0, PALEST, 256)))
-    norm = (LogNorm if second.is_logarithmic else Normalize)(low, high)
-    beside = ax.inset_axes((1.03, 0.0, 0.035, 1.0))
-    ticks, _ = second.ticks(BAR_WIDTH)
-    drawn = ScalarMappable(norm, colours)
-    add_bar(drawn, ticks, label=second.label, factor=second.factor, cax=beside)
-
-
-FEW: Final = 4  # values of the first axis that are lines if the second has more than `MOST_NAMED`
+FEW: Final = 4  # values of the first axis that are lines if the second has more than `MOST_LINES`
 DRAW: Final = {
     "lines": draw_lines,
     "surface": draw_surface,
@@ -347,14 +316,14 @@ def figure_of_prediction(
 
 def _with_few_lines(shown: Shown) -> Shown:
     """Turn the axes where the first has few values and the second too many for lines."""
-    if len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_NAMED:
+    if len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_LINES:
         return shown
     return shown.turned() if len(shown.axes[0].values) <= FEW else shown
 
 
 def _suitable(shown: Shown) -> str:
     """Choose the picture that suits the axes."""
-    is_lines = len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_NAMED
+    is_lines = len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_LINES
     return "lines" if is_lines else "contours"
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TABLES: Final[tuple[str, ...]] = (".csv", ".json")
 DOCUMENTS: Final[tuple[str, ...]] = (".html", ".md", ".tex")
+ORIGIN: Final = ("law", "sources", "inputs")  # keys that say where an answer comes from
 PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
 
 
@@ -75,6 +76,16 @@ class Result(metaclass=_Listed):
         from parcast.show.outline import document_of
 
         return {"schema": self._schema, **document_of(self)}
+
+    def _origin(self) -> dict[str, Any]:
+        """What its document says of where it comes from, without the rows where it can."""
+        from parcast.show.outline import document_of
+
+        if type(self).to_document is not Result.to_document:
+            return self.to_document()
+        keys = (x for x in self._outline.split() if x.partition("=")[0].strip("?") in ORIGIN)
+        wanted = " ".join(keys)
+        return {"schema": self._schema, **(document_of(self, wanted) if wanted else {})}
 
     def _as_saved(self, document: Mapping[str, Any]) -> Self:  # noqa: ARG002 - for those that can
         """Give it as it was when a document was made of it: it may have fewer series."""

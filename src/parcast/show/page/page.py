@@ -47,7 +47,7 @@ class Answer:
 
 def answer_for(
     result: "Result",
-    number: int = 1,
+    number: int | str = 1,
     *,
     sheets: Sequence[Sheet] | None = None,
     drawn: "Result | None" = None,
@@ -60,7 +60,7 @@ def answer_for(
     """
     sheets = [result._whole_sheet()] if sheets is None else sheets
     pictures = pictures_of(drawn or result, f"picture-{number}", in_words(sheets), **options)
-    return Answer(sheets=sheets, pictures=pictures, origin=result.to_document())
+    return Answer(sheets=sheets, pictures=pictures, origin=result._origin())
 
 
 def in_words(sheets: Iterable[Sheet]) -> str:
@@ -118,7 +118,7 @@ def _contents(answers: Sequence[Answer]) -> str:
     return f'<nav aria-label="Answers"><ul>{items}</ul></nav>\n'
 
 
-def section_of(answer: Answer, number: int, *, is_alone: bool) -> Iterator[str]:
+def section_of(answer: Answer, number: int | str, *, is_alone: bool) -> Iterator[str]:
     """Give one answer: what it is worth, its pictures, its tables, and where it comes from."""
     name = escape(one_line(answer.title))
     yield f'<section class="answer" id="answer-{number}" aria-label="{name}">\n'

@@ -1,0 +1,1 @@
+"""`parcast web`: a page that answers what-if questions about the files it is given."""

@@ -1,0 +1,114 @@
+"""Amounts of a program and a machine, as the page shows, scales and exports them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from parcast.errors import ParcastError
+from parcast.units import format_quantity
+from parcast.web.state import MOST_POWER, PageState
+
+if TYPE_CHECKING:
+    from parcast.descriptions.amount import Amount
+
+DIGITS: Final = 4  # of a scaled amount
+_WHOLE: Final = re.compile(r"\s*[0-9]+\s*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageAmount:
+    """An amount of a file, and what it is set to."""
+
+    name: str
+    file: str
+    text: str  # in the file
+    given: str  # in its field; "" if that is empty
+    power: float  # place of its slider, a power of two
+    now: str  # what the answer is computed with
+
+    @property
+    def most(self) -> float:
+        """Largest power of two of the slider."""
+        return MOST_POWER
+
+
+def amounts_of(state: PageState) -> list[PageAmount]:
+    """Give the amounts of the program and of the first machine, if both can be read."""
+    from parcast.descriptions.toml_files import read_machine, read_program
+
+    programs, machines = state.of_kind("program"), state.of_kind("machine")
+    if not (programs and machines):
+        return []
+    pair = [(programs[0].name, read_program), (machines[0].name, read_machine)]
+    try:
+        known = [(file, read(file).parameters()) for file, read in pair]  # type: ignore[attr-defined]  # of both
+    except ParcastError:
+        return []  # the answer says what is wrong
+    return [
+        _amount(state, file, name, amount)
+        for file, amounts in known
+        for name, amount in amounts.items()
+    ]
+
+
+def _amount(state: PageState, file: str, name: str, amount: "Amount") -> PageAmount:
+    """Take an amount as it is set."""
+    given, power = state.texts.get(name, ""), state.powers.get(name, 0.0)
+    now = given or amount.text
+    return PageAmount(
+        name=name,
+        file=file,
+        text=amount.text,
+        given=given,
+        power=power,
+        now=scaled(now, 2.0**power, amount) if power else now,
+    )
+
+
+def scaled(text: str, factor: float, like: "Amount") -> str:
+    """Multiply an amount that is written as a text; what it is no amount of is left as it is.
+
+    >>> from parcast.descriptions.amount import Amount
+    >>> delay = Amount.of("150 us +- 10%", ["time"], name="network.latency")
+    >>> scaled(delay.text, 2.0, delay), scaled("10 us * p", 2.0, delay)
+    ('300 us +- 10%', '2 * (10 us * p)')
+    """
+    from parcast.descriptions.amount import Amount
+
+    try:
+        amount = Amount.of(text, [like.dimension], name=like.name)
+    except ParcastError:
+        return text  # the command refuses it by its name
+    spread = f" +- {100 * amount.spread:.4g}%" if amount.spread else ""
+    if amount.expression.axes:
+        return f"{factor:.{DIGITS}g} * ({amount.expression.text}){spread}"
+    if _WHOLE.fullmatch(text):
+        return f"{max(round(int(text) * factor), 1)}{spread}"
+    value = float(amount.expression()) * factor
+    return f"{format_quantity(value, amount.dimension, DIGITS)}{spread}"
+
+
+def set_amounts(state: PageState) -> dict[str, str]:
+    """Texts of those that differ from their files, by their names.
+
+    What no file has is kept: the command refuses it, and says what may have been meant.
+    """
+    amounts = amounts_of(state)
+    unknown = {*state.texts, *state.powers} - {x.name for x in amounts}
+    given = {x.name: x.now for x in amounts if x.now != x.text}
+    return given | {name: state.texts.get(name, "1") for name in sorted(unknown)}
+
+
+def changed_description(file: str, given: Mapping[str, str]) -> str:
+    """Text of a file of the page with the amounts that are set in it."""
+    from parcast.cli.described import changed
+    from parcast.cli.kinds import kind_of
+    from parcast.descriptions.toml_files import read_machine, read_program
+
+    is_program = kind_of(file) == "program"
+    described = read_program(file) if is_program else read_machine(file)
+    own = {name: text for name, text in given.items() if name in described.parameters()}
+    text = Path(file).read_text(encoding="utf-8-sig")
+    return changed(text, own, described) if own else text

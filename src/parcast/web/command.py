@@ -1,0 +1,119 @@
+"""`parcast web`: a page on this machine that answers what-if questions."""
+
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, Whole, cli_command
+from parcast.cli.failures import ANSWERED
+from parcast.cli.options import flag, option
+from parcast.cli.screen import tell
+
+if TYPE_CHECKING:
+    from parcast.web.folder import PageFolder
+
+PORT: Final = 8765
+NEEDED: Final = ("starlette", "uvicorn", "jinja2", "python_multipart")
+PATIENCE: Final = 2  # for requests that are answered when the page is to end [s]
+HELP: Final = """Open a page in the browser that answers what-if questions.
+
+FILE may be a PROGRAM and a MACHINE, tables of timings and profiles; more can be added in the page.
+It shows the prediction or forecast with its interval, what limits the program, and how many nodes
+to ask for. Each amount of the program and the machine has a slider. What is shown can be saved as
+TOML, CSV, JSON and a report; the page says which command line gives the same.
+
+The page is served on 127.0.0.1 alone, to who has its token. Ctrl-C ends it; files that were added
+to the page are gone then.
+
+\b
+Exit status: 0  ended with Ctrl-C
+             2  wrong use, or the port is in use
+             3  a file cannot be read
+
+\b
+Examples:
+  parcast web program.toml machine.toml
+  parcast web times.csv --port 9000
+"""
+
+
+@cli_command(name="web", help=HELP, short_help="Answer what-if questions in the browser.")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=A_FILE)
+@option("--port", Whole(0, 65_535), "Port to listen on; 0: any that is free.", default=PORT)
+@flag("--open", "Open the page in the browser of this machine.")
+def command(ctx: click.Context, /, *, files: tuple[str, ...], port: int, open: bool) -> int:
+    """Serve the page until Ctrl-C."""
+    missing = [x for x in NEEDED if find_spec(x) is None]
+    if missing:
+        raise click.UsageError(
+            f'the page needs {missing[0]}. Install with: pip install "parcast[web]"', ctx
+        )
+    from parcast.web.folder import PageFolder
+
+    listening = _listening(port)
+    with listening, PageFolder() as folder:
+        _add(folder, [os.path.join(folder.before, x) for x in files])
+        _serve(folder, listening, is_opened=open)
+    return ANSWERED
+
+
+def _listening(port: int) -> socket.socket:
+    """Listen on the loopback, or say that the port is in use."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+        listening.listen()  # who asks before the server begins waits
+    except OSError as error:
+        listening.close()
+        why = (error.strerror or str(error)).lower()
+        raise click.ClickException(
+            f"port {port} cannot be used: {why}. Choose another with --port, or --port 0."
+        ) from error
+    return listening
+
+
+def _add(folder: "PageFolder", paths: Sequence[str]) -> None:
+    """Copy the files of the command line."""
+    from parcast.files.decoding import opened
+    from parcast.web.folder import LARGEST
+
+    for path in paths:
+        with opened(path) as (_, stream):
+            content = stream.read(LARGEST + 1)
+        folder.add(path, content)  # type: ignore[arg-type]  # a path gives bytes
+
+
+def _serve(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) -> None:
+    """Answer requests until the process is told to end."""
+    import uvicorn
+
+    from parcast.signals import Terminated
+    from parcast.web.application import WebPage
+
+    page = WebPage(folder)
+    page.begin()
+    port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+    config = uvicorn.Config(
+        page.app(token=token, port=port),
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=PATIENCE,
+    )
+    address = f"http://127.0.0.1:{port}/?token={token}"
+    click.echo(address)
+    tell("Ctrl-C ends the page. From another computer, run there first:")
+    tell(f"  ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
+    if is_opened:
+        click.launch(address)
+    with suppress(KeyboardInterrupt, Terminated):
+        uvicorn.Server(config).run(sockets=[listening])
+    tell("the page has ended.")

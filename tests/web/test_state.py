@@ -1,0 +1,136 @@
+"""What the page is asked: addresses, files, panels and amounts that are set."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from parcast.descriptions.amount import Amount
+from parcast.errors import ParameterError
+from parcast.web.amounts import changed_description, scaled, set_amounts
+from parcast.web.folder import LARGEST, PageFolder
+from parcast.web.panels import panels_of
+from parcast.web.state import PageState
+from tests.conftest import ROOT
+
+BTIO = [ROOT / "examples" / "btio" / x for x in ("program.toml", "sp2.toml")]
+TIMES = ROOT / "examples" / "nas_bt" / "times.csv"
+
+
+@pytest.fixture
+def folder():
+    with PageFolder() as made:
+        for path in (*BTIO, TIMES):
+            made.add(path.name, path.read_bytes())
+        yield made
+
+
+def asked(folder, *pairs):
+    return PageState.of(pairs, folder.files)
+
+
+def test_a_state_is_the_same_after_a_way_through_the_address(folder):
+    pairs = (("file", "sp2.toml"), ("p", "1,2"), ("set.a.b", "1 s"), ("x.c", "-1.5"))
+    state = asked(folder, *pairs, ("n", ""), ("x.d", "0"))
+    assert asked(folder, *pairs) == state
+    assert state.query() == "file=sp2.toml&p=1%2C2&set.a.b=1+s&x.c=-1.5"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("file", "/etc/passwd", "file must name a file of this page"),
+        ("donors", "../x.csv", "donors must name a file of this page"),
+        ("output", "x.csv", "output must be a field of this page"),
+        ("x.network.latency", "99", "from -6 to 6"),
+        ("x.network.latency", "nan", "from -6 to 6"),
+        ("x.network.latency", "fast", "from -6 to 6"),
+        ("p", "1" * 201, "at most 200 characters"),
+        ("p", "1\n2", "without line ends"),
+    ],
+)
+def test_an_address_that_is_not_valid_is_refused_by_name(folder, key, value, said):
+    with pytest.raises(ParameterError, match=said):
+        asked(folder, (key, value))
+
+
+def test_panels_follow_from_the_files(folder):
+    assert [x.name for x in panels_of(asked(folder))] == [
+        *("predict", "explain", "plan"),
+        *("forecast", "parts", "ask"),
+    ]
+    assert next(panels_of(asked(folder, ("file", TIMES.name)))).name == "forecast"
+    assert not [*panels_of(asked(folder, ("file", "sp2.toml")))]
+    folder.add("other.csv", TIMES.read_bytes())
+    assert [x.name for x in panels_of(asked(folder))][-1] == "compare"
+    assert "compare" not in [x.name for x in panels_of(asked(folder, ("donors", "other.csv")))]
+
+
+def test_values_never_become_options(folder):
+    [panel, *_] = panels_of(asked(folder))
+    state = asked(folder, ("p", "--json"), ("vary", "-o x.csv"))
+    options = panel.options(state, {"a": "-1 s"})
+    words = panel.words(options)
+    assert words[-3:] == ["--processors=--json", "--vary=-o x.csv", "--set=a=-1 s"]
+    assert shlex.split(panel.line(options))[1:] == [*words[:-1], "--set", "a=-1 s"]
+
+
+def test_more_points_than_a_page_answers_are_refused(folder):
+    [panel, *_] = panels_of(asked(folder))
+    with pytest.raises(ParameterError, match="at most 20,000 points"):
+        panel.options(asked(folder, ("p", "1..4096"), ("d", "1..64")), {})
+
+
+def test_a_slider_multiplies_what_the_field_says(folder):
+    state = asked(folder, ("set.network.latency", "10 us"), ("x.network.latency", "1"))
+    given = set_amounts(state)
+    assert given == {"network.latency": "20 us"}
+    assert 'latency = "20 us"' in changed_description("sp2.toml", given)
+    assert changed_description("program.toml", given) == BTIO[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "said"),
+    [
+        ("27 MB/s +- 1 MB/s", "rate", "54 MB/s +- 3.704%"),
+        ("5", "count", "10"),
+        ("1.5", "count", "3"),
+        ("6*sqrt(p)", "count", "2 * (6*sqrt(p))"),
+        ("nonsense", "time", "nonsense"),
+    ],
+)
+def test_amounts_are_scaled_as_they_are_written(text, dimension, said):
+    like = Amount.of("1", ["count"], name="x") if dimension == "count" else None
+    like = like or Amount.of({"rate": "1 B/s", "time": "1 s"}[dimension], [dimension], name="x")
+    assert scaled(text, 2.0, like) == said
+
+
+def test_names_of_files_have_no_folders_and_the_last_of_a_name_counts(folder):
+    added = folder.add("../../etc/my;times.csv", TIMES.read_bytes())
+    assert added.name == "my_times.csv"
+    changed = TIMES.read_bytes() + b"\n"
+    assert folder.add("my;times.csv", changed).sha256 != added.sha256
+    assert [x.name for x in folder.files].count("my_times.csv") == 1
+    folder.remove("my_times.csv")
+    assert "my_times.csv" not in [x.name for x in folder.files]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "an empty file"),
+        (b"1" * (LARGEST + 1), "at most 16 MB"),
+        (b'[[phase]]\nlaw = "arrays"\nio = {costs = "/etc/passwd"}\n', "without folders"),
+        (b'[[phase]]\nlaw = "arrays"\nio.costs = "../secret.toml"\n', "without folders"),
+    ],
+)
+def test_files_that_are_refused_leave_nothing(folder, content, said):
+    with pytest.raises(ParameterError, match=said):
+        folder.add("new.toml", content)
+    assert "new.toml" not in [x.name for x in folder.files]
+
+
+def test_a_folder_is_gone_with_its_page():
+    with PageFolder() as made:
+        made.add("x.csv", b"p,time_s\n1,2\n")
+    assert not Path(made.path).exists()
