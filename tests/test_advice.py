@@ -42,6 +42,7 @@ EXCEPTIONS = {
     "deciding/proposal/sites.py": "options of the command that its sheet prints",
     "forecasting/asked.py": "refuses options of `forecast`, of which it is the reader",
     "show/pictures/elements.py": "names of colours that a style sheet sets",
+    "web/command.py": "an option of ssh, to be copied",
     "templates/command.py": "the help of the command, in pieces",
     "templates/machine.py": "comments of a file, which say which command measures a value",
     "calibration/benchmarks/osu.py": "a pattern for options of mpirun and srun",

@@ -88,7 +88,7 @@ def test_a_value_that_is_refused_is_said_in_the_panel(served, query, said):
 @pytest.mark.fault(
     "The what-if page",
     "An address has a slider beyond its domain, an unknown field or an unknown file.",
-    "Status 400; the page says which, and is there.",
+    promise="Status 400; the page says which, and is there.",
 )
 @pytest.mark.parametrize("query", ["x.network.latency=99", "nothing=1", "file=/etc/passwd"])
 def test_an_address_that_is_not_valid_shows_the_page_and_says_why(served, query):
@@ -102,7 +102,7 @@ def test_an_address_that_is_not_valid_shows_the_page_and_says_why(served, query)
 @pytest.mark.fault(
     "The what-if page",
     "A request has no token, another host, or comes from another site.",
-    "Refused with status 403 or 421 before anything is read.",
+    promise="Refused with status 403 or 421 before anything is read.",
 )
 def test_requests_from_elsewhere_are_refused(served):
     assert served.ask("/", Cookie=None)[0] == 403
@@ -130,7 +130,7 @@ def test_the_token_of_the_address_becomes_a_cookie(served):
 @pytest.mark.fault(
     "The what-if page",
     "A path that is asked for or added leads elsewhere.",
-    "There is no such page; only files of the page are read.",
+    promise="There is no such page; only files of the page are read.",
 )
 def test_no_file_of_the_machine_is_given(served):
     for path in ("/../../etc/passwd", "/%2e%2e/%2fetc%2fpasswd", "/etc/passwd", "/page.py"):
@@ -144,7 +144,7 @@ def test_no_file_of_the_machine_is_given(served):
 @pytest.mark.fault(
     "The what-if page",
     "A file that is added is empty, too large, or has a hostile name.",
-    "Refused, or shown under a name without signs; the page goes on.",
+    promise="Refused, or shown under a name without signs; the page goes on.",
 )
 def test_files_that_are_added(served):
     assert served.add("empty.csv", b"")[0] == 400
@@ -182,7 +182,7 @@ def test_slow_answers_do_not_hold_quick_ones_up(served):
 @pytest.mark.fault(
     "The what-if page",
     "Ctrl-C while answers are computed, or a browser that goes away.",
-    "The page ends with status 0 within seconds; its folder is gone.",
+    promise="The page ends with status 0 within seconds; its folder is gone.",
 )
 def test_it_ends_at_once_and_leaves_nothing(tmp_path):
     before = {x for x in os.listdir(tempfile.gettempdir()) if x.startswith("parcast-web-")}
@@ -199,7 +199,9 @@ def test_it_ends_at_once_and_leaves_nothing(tmp_path):
     assert not [*Path(tmp_path).iterdir()]
 
 
-@pytest.mark.fault("The what-if page", "The port is in use.", "Status 2; the port is named.")
+@pytest.mark.fault(
+    "The what-if page", "The port is in use.", promise="Status 2; the port is named."
+)
 def test_a_port_in_use_is_named(parcast):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -35,7 +35,7 @@ class PanelAnswer:
 
 
 @dataclass(slots=True)
-class Answers:
+class LastAnswers:
     """Answers that were given last: who goes back in the page has them at once."""
 
     _kept: OrderedDict[Any, PanelAnswer] = field(default_factory=OrderedDict)

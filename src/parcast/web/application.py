@@ -18,7 +18,7 @@ from parcast.errors import ParcastError, one_line
 from parcast.show.page import page as pages
 from parcast.version import __version__
 from parcast.web.amounts import amounts_of
-from parcast.web.answers import EXPORTS, Answers, PanelAnswer, export, export_description
+from parcast.web.answers import EXPORTS, LastAnswers, PanelAnswer, export, export_description
 from parcast.web.folder import MOST_FILES, PageFolder
 from parcast.web.guard import Guard
 from parcast.web.panels import Panel, fields_of, panels_of
@@ -38,7 +38,7 @@ class WebPage:
 
     def __init__(self, folder: PageFolder) -> None:
         self._folder = folder
-        self._answers = Answers()
+        self._answers = LastAnswers()
         self._quick, self._slow = CapacityLimiter(QUICK), CapacityLimiter(SLOW)
         here = PackageLoader("parcast.web", "")
         self._pages = Environment(

@@ -12,10 +12,10 @@ COUNTS: Final = "1..64x2"  # of a program, where none are given
 MOST_POINTS: Final = 20_000  # of one answer
 LONG: Final = {"-p": "--processors", "-d": "--disks", "-n": "--size"}
 GOALS: Final = ("within", "budget", "efficiency", "certainty", "counts", "cores_per_node")
-OF_RUNS: Final = ("p", "donors", "scaling")
+RUNS: Final = ("p", "donors", "scaling")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Panel:
     """A question about the chosen files, and the command that answers it."""
 
@@ -57,68 +57,43 @@ class Panel:
 
 def panels_of(state: PageState) -> Iterator[Panel]:
     """Give the panels that the chosen files have, those that are answered at once first."""
-    programs, machines = state.of_kind("program"), state.of_kind("machine")
-    tables, profiles = state.of_kind("timings"), state.of_kind("profile")
+    programs, machines, tables, profiles = (
+        [x.name for x in state.of_kind(kind)]
+        for kind in ("program", "machine", "timings", "profile")
+    )
     if programs and machines:
-        pair = [programs[0].name, machines[0].name]
-        at = ("p", "d", "n")
-        yield Panel(
-            name="predict",
-            title="Prediction",
-            command=["predict"],
-            files=pair,
-            fields=(*at, "vary"),
-            picture="lines",
-            is_quick=True,
-        )
-        yield Panel(
-            name="explain", title="What limits it", command=["explain"], files=pair, fields=at
-        )
-        every = [programs[0].name, *(x.name for x in machines)]
-        yield Panel(
-            name="plan", title="Decision", command=["plan"], files=every, fields=(*at, *GOALS)
-        )
+        yield from _of_descriptions(programs[0], machines)
     if tables:
-        table = [tables[0].name]
-        yield Panel(
-            name="forecast",
-            title=f"Forecast from {table[0]}",
-            command=["forecast"],
-            files=table,
-            fields=(*OF_RUNS, "hold_out"),
-            is_quick=True,
-        )
-        yield Panel(
-            name="parts",
-            title=f"What limits {table[0]}",
-            command=["explain"],
-            files=table,
-            fields=("p", "scaling", "what_if"),
-        )
-        yield Panel(
-            name="ask",
-            title=f"Decision from {table[0]}",
-            command=["plan"],
-            files=table,
-            fields=(*OF_RUNS, *GOALS),
-        )
+        yield from _of_table(tables[0])
     if len(tables) == 2:
-        names = [x.name for x in tables]
-        yield Panel(
-            name="compare",
-            title=f"{names[1]} compared with {names[0]}",
-            command=["compare"],
-            files=names,
-            fields=("p",),
-        )
+        title = f"{tables[1]} compared with {tables[0]}"
+        yield Panel("compare", title, ["compare"], ("p",), tables)
     if profiles:
-        yield Panel(
-            name="regions",
-            title="Efficiencies of the profiles",
-            command=["explain"],
-            files=[x.name for x in profiles],
-            fields=("p", "scaling"),
-        )
+        fields = ("p", "scaling")
+        yield Panel("regions", "Efficiencies of the profiles", ["explain"], fields, profiles)
+
+
+def _of_descriptions(program: str, machines: Sequence[str]) -> Iterator[Panel]:
+    """Give the panels of a program: what takes its time is asked of the first machine."""
+    at, first = ("p", "d", "n"), [program, machines[0]]
+    yield Panel("predict", "Prediction", ["predict"], (*at, "vary"), first, "lines", is_quick=True)
+    yield Panel("explain", "What limits it", ["explain"], at, first)
+    yield Panel("plan", "Decision", ["plan"], (*at, *GOALS), [program, *machines])
+
+
+def _of_table(table: str) -> Iterator[Panel]:
+    """Give the panels of runs."""
+    files, parts = [table], ("p", "scaling", "what_if")
+    yield Panel(
+        "forecast",
+        f"Forecast from {table}",
+        ["forecast"],
+        (*RUNS, "hold_out"),
+        files,
+        is_quick=True,
+    )
+    yield Panel("parts", f"What limits {table}", ["explain"], parts, files)
+    yield Panel("ask", f"Decision from {table}", ["plan"], (*RUNS, *GOALS), files)
 
 
 def fields_of(panels: Sequence[Panel]) -> list[str]:
