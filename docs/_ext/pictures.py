@@ -34,7 +34,7 @@ def card(picture: "Picture") -> str:
 
 ![{picture.title}]({picture.name}.svg)
 
-{picture.shows} [More](/{picture.page})
+{picture.shows} See [](/{picture.page}).
 
 ```console
 {commands}

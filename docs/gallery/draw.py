@@ -30,7 +30,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 TEXT = re.compile(r"<text[^>]*>(.*?)</text>", re.DOTALL)
 PIXELS = 0.11  # by which a figure may differ: figures have one decimal or two
 SHARE = 1e-3  # the same, of larger values in the notes at markers
-ANSWERED = (0, 1, 4)  # also: no, and it cannot be decided
+ANSWERED = (0, 1)  # yes, and no
 
 
 @dataclass(frozen=True, kw_only=True)
