@@ -59,7 +59,7 @@ from parcast.projection.counted import project_counts
 from parcast.projection.program import project
 from parcast.saved.result import SavedResult
 from parcast.show.documents import MARKDOWN, tex
-from parcast.show.html import MOST_ROWS, answer_of, worth_of
+from parcast.show.html import NOTEBOOK, answer_of, worth_of
 from parcast.show.pictures import canvas
 from parcast.show.result import Result
 from parcast.show.sheet import Sheet
@@ -227,7 +227,7 @@ def test_its_sheet_is_what_is_printed_and_shown(result):
     assert isinstance(sheet, Sheet)
     assert str(result) == text_of(sheet)
     shown = result._repr_html_()
-    assert [x for x in (worth_of(sheet), answer_of(sheet, MOST_ROWS)) if x not in shown] == []
+    assert [x for x in (worth_of(sheet), answer_of(sheet, NOTEBOOK)) if x not in shown] == []
 
 
 def test_a_notebook_shows_it_with_its_picture_in_an_element_of_its_own(result):

@@ -265,6 +265,7 @@ def _write(
         if ending in DOCUMENTS:
             origin = calibration_document(calibration, figures)
             write_sheets(place, [calibration.to_sheet(taken=taken)], origin)
+            tell_written(place)
             return
         pieces = (
             iter([figures.to_toml()])

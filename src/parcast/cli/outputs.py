@@ -136,6 +136,10 @@ class Outputs:
             return [result._whole_sheet(**shown) if is_whole else result.to_sheet(**shown)]
 
         every, is_whole = sheets or own_sheets, bool(shown.get("show_all"))
+
+        def for_readers() -> "Sequence[Sheet]":
+            return every(is_whole or result._fits_a_page())
+
         rows, document = rows or result.rows, document or result.to_document
         taken = TAKEN.get()
         if taken is not None:
@@ -148,10 +152,10 @@ class Outputs:
             if ending == "html":
                 from parcast.show.page.page import answer_for, save_page
 
-                answer = answer_for(result, sheets=every(True), drawn=drawn, **picture or {})
+                answer = answer_for(result, sheets=for_readers(), drawn=drawn, **picture or {})
                 save_page(path, [answer], command=command_line())
             elif ending in DOCUMENTS:
-                write_sheets(path, every(True), document(), self._figures_beside(path))
+                write_sheets(path, for_readers(), result._origin(), self._figures_beside(path))
             elif ending in PICTURES:
                 (drawn or result).save(path, **picture or {})
             else:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.files.document import write_document
+from parcast.show.html import PAGE
 from parcast.show.pictures.canvas import files_in
 from parcast.show.sheet import Column, Fact, Sheet, Table
 
@@ -76,7 +77,7 @@ def _markdown(sheet: Sheet, figures: Sequence[str]) -> Iterator[str]:
     yield from (f"![{plain(sheet.title)}](<{path}>)" for path in figures)
     for label, text in paragraphs_of(sheet):
         yield f"**{plain(label)}:** {plain(text)}"
-    for part in sheet.parts:
+    for part in shown_parts(sheet):
         yield from _markdown(part, ())
 
 
@@ -124,7 +125,7 @@ def _latex(sheet: Sheet, figures: Sequence[str], labels: Iterator[str] | None) -
             f"{captioned(sheet.title, 'fig')}\\end{{figure}}"
         )
     yield from (f"\\paragraph{{{tex(label)}}} {tex(text)}" for label, text in paragraphs_of(sheet))
-    for part in sheet.parts:
+    for part in shown_parts(sheet):
         yield from _latex(part, (), labels)
 
 
@@ -174,12 +175,19 @@ def rows_of(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
     yield from zip(*(x.cells for x in columns), strict=True)
 
 
+def shown_parts(sheet: Sheet) -> Iterator[Sheet]:
+    """Give the parts of a sheet; where some are left out, those that say something."""
+    yield from (x for x in sheet.parts if x.facts or x.tables or not sheet.left_out)
+
+
 def paragraphs_of(sheet: Sheet) -> Iterator[tuple[str, str]]:
     """Give facts and warnings, each with its label; facts that go on are joined."""
     texts: dict[str, list[str]] = {}
     label = "Note"
     warnings = (Fact("warning", x) for x in sheet.warnings)
-    for fact in [*sheet.facts, *warnings, *sheet.conclusion]:
+    missing = f"{sheet.left_out}: {PAGE.where}." if sheet.left_out else ""
+    left_out = [Fact("left out", missing)] if missing else []
+    for fact in [*left_out, *sheet.facts, *warnings, *sheet.conclusion]:
         label = fact.label.rstrip(":").capitalize() or label
         texts.setdefault(label, []).append(fact.text)
     for name, said in texts.items():

@@ -7,21 +7,30 @@ everything that came from a user is escaped. Classes are for the style of a repo
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from parcast.show.sheet import Fact, Form, Sheet, Table
 from parcast.show.warning import gathered, is_remark
 
-MOST_ROWS: Final = 60  # of a table; a notebook is no place for ten thousand
 RIGHT: Final = ' style="text-align:right"'  # of a row; notebooks differ without it
 LEFT: Final = ' style="text-align:left"'
 STYLES: Final = {"left": LEFT, "right": "", "interval": ' style="white-space:nowrap"'}
-WHERE: Final = "to_document()"  # there is what is left out
+
+
+class Excerpt(NamedTuple):
+    """How much of an answer is shown, and where the rest is."""
+
+    most: int | None  # rows of a table; None: all
+    where: str
+
+
+NOTEBOOK: Final = Excerpt(60, "to_document()")  # a notebook is no place for ten thousand rows
+PAGE: Final = Excerpt(None, "saved as .csv or .json")
 
 
 def html_of(sheet: Sheet, picture: str = "") -> str:
     """HTML of a sheet for a notebook: what the answer is worth, its picture, then the answer."""
-    return "".join((worth_of(sheet), picture, answer_of(sheet, MOST_ROWS)))
+    return "".join((worth_of(sheet), picture, answer_of(sheet, NOTEBOOK)))
 
 
 def worth_of(sheet: Sheet) -> str:
@@ -29,9 +38,9 @@ def worth_of(sheet: Sheet) -> str:
     return "".join([*_verdicts(sheet), *_warnings(sheet)])
 
 
-def answer_of(sheet: Sheet, most: int | None = None) -> str:
-    """HTML of an answer with all rows of tables or `most`, without what `worth_of` gives."""
-    pieces = (_pieces(sheet, most), _conclusions(sheet), _details(sheet))
+def answer_of(sheet: Sheet, room: Excerpt = PAGE) -> str:
+    """HTML of an answer, without what `worth_of` gives."""
+    pieces = (_pieces(sheet, room), _conclusions(sheet), _details(sheet))
     return "".join(piece for some in pieces for piece in some)
 
 
@@ -41,20 +50,20 @@ def _verdicts(sheet: Sheet) -> Iterator[str]:
         yield f'<p class="verdict"><b>{escape(text)}</b></p>'
 
 
-def _pieces(sheet: Sheet, most: int | None, *, is_whole: bool = True) -> Iterator[str]:
-    """Give a sheet piece by piece, `most` rows of each table, without warnings and details."""
+def _pieces(sheet: Sheet, room: Excerpt, *, is_whole: bool = True) -> Iterator[str]:
+    """Give a sheet piece by piece, without warnings and details."""
     title = f"<b>{escape(sheet.title)}</b>" if sheet.title else ""
     if sheet.tables and title:
         yield f"<p>{title}</p>"
         title = ""
     for table in sheet.tables:
-        yield from _table(table, most)
-    yield from _left_out(sheet.left_out)
+        yield from _table(table, room)
+    yield from _left_out(sheet.left_out, room)
     facts = _facts(fact for fact in sheet.facts if not fact.is_detail)
     is_told = is_whole or facts
     yield _lines([*([title] if title and is_told else []), *facts])
     for part in sheet.parts:
-        yield from _pieces(part, most, is_whole=False)
+        yield from _pieces(part, room, is_whole=False)
 
 
 def _details(sheet: Sheet) -> Iterator[str]:
@@ -108,24 +117,24 @@ def _lines(lines: Sequence[str]) -> str:
     return f"<p>{'<br>'.join(lines)}</p>" if lines else ""
 
 
-def _table(table: Table, most: int | None) -> Iterator[str]:
+def _table(table: Table, room: Excerpt) -> Iterator[str]:
     """Give a table and what belongs to it."""
     if table.title:
         yield f"<p><b>{escape(table.title)}</b></p>"
     form = table.forms[0] if table.forms else Form(columns=())
     yield _lines([escape(form.caption)] if form.caption else [])
     if form.columns:
-        yield from _form(form, most)
+        yield from _form(form, room)
     elif table.in_full:
         yield _lines([escape(line) for entry in table.in_full for line in entry.lines])
-    yield from _left_out(form.left_out)
+    yield from _left_out(form.left_out, room)
     yield _lines(_facts(table.notes))
     legend = form.legend or table.legend
     yield _lines([escape(legend)] if legend else [])
 
 
-def _form(form: Form, most: int | None) -> Iterator[str]:
-    """Give the rows of a form, `most` of them: numbers to the right."""
+def _form(form: Form, room: Excerpt) -> Iterator[str]:
+    """Give the rows of a form, as many as there is room for: numbers to the right."""
     wide = len(form.columns)
     styles = [STYLES[x.align] for x in form.columns]
     titles_of_columns = [x.full_title.strip() for x in form.columns]
@@ -133,14 +142,16 @@ def _form(form: Form, most: int | None) -> Iterator[str]:
     head = _cells("th", titles_of_columns, styles, ' scope="col"')
     titles = form.titles or [""] * len(rows)
     body = ""
-    for title, group in groupby(zip(titles, rows[:most], strict=False), key=lambda pair: pair[0]):
+    for title, group in groupby(
+        zip(titles, rows[: room.most], strict=False), key=lambda pair: pair[0]
+    ):
         if title:
             body += f'<tr><th colspan="{wide}"{LEFT}>{escape(title)}</th></tr>'
         for _, cells in group:
             body += f"<tr{RIGHT}>{_cells('td', cells, styles)}</tr>"
     yield f"<table><thead><tr{RIGHT}>{head}</tr></thead><tbody>{body}</tbody></table>"
-    if most is not None and len(rows) > most:
-        yield f"<p>and {len(rows) - most} more rows; all of them: {WHERE}</p>"
+    if room.most is not None and len(rows) > room.most:
+        yield f"<p>and {len(rows) - room.most} more rows; all of them: {room.where}</p>"
 
 
 def _cells(tag: str, texts: Sequence[str], styles: Sequence[str], scope: str = "") -> str:
@@ -151,7 +162,7 @@ def _cells(tag: str, texts: Sequence[str], styles: Sequence[str], scope: str = "
     )
 
 
-def _left_out(text: str) -> Iterator[str]:
+def _left_out(text: str, room: Excerpt) -> Iterator[str]:
     """Say what is left out."""
     if text:
-        yield f"<p>{escape(text)}: {WHERE}.</p>"
+        yield f"<p>{escape(text)}: {room.where}.</p>"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
+from itertools import islice
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -22,6 +23,7 @@ TABLES: Final[tuple[str, ...]] = (".csv", ".json")
 DOCUMENTS: Final[tuple[str, ...]] = (".html", ".md", ".tex")
 ORIGIN: Final = ("law", "sources", "inputs")  # keys that say where an answer comes from
 PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
+LONGEST: Final = 2000  # rows of an answer of which a page has all, 1.6 MB; else what is printed
 
 
 class _Listed(ABCMeta):
@@ -99,10 +101,15 @@ class Result(metaclass=_Listed):
         of_files = warnings_in(getattr(self, "inputs", None))
         return replace(sheet, warnings=(*sheet.warnings, *of_files)) if of_files else sheet
 
+    def _fits_a_page(self) -> bool:
+        """Whether a page or a document for a reader has all of its rows."""
+        return next(islice(self.rows(), LONGEST, None), None) is None
+
     def _whole_sheet(self, **options: Any) -> "Sheet":
-        """Everything with all rows, where its sheet can leave some out."""
-        can_be_long = "show_all" in signature(self._sheet_maker()).parameters
-        return self.to_sheet(**options | ({"show_all": True} if can_be_long else {}))
+        """Everything with all rows that a page has, where its sheet can leave some out."""
+        if "show_all" in signature(self._sheet_maker()).parameters:
+            options["show_all"] = options.get("show_all") or self._fits_a_page()
+        return self.to_sheet(**options)
 
     def _sheet_maker(self) -> Any:
         """Function that makes its sheet."""

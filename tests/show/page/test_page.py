@@ -82,6 +82,19 @@ def test_a_page_of_300_call_paths_is_small_and_has_them_all(of_paths, tmp_path):
     assert all(f"kernel_{i}<" in text for i in range(300))
 
 
+@pytest.mark.parametrize("ending", ["html", "md", "tex"])
+def test_a_page_of_more_rows_than_anyone_reads_says_which_it_has(tmp_path, monkeypatch, ending):
+    told = forecast_of_paths(30)
+    path = tmp_path / f"a.{ending}"
+    told.save(path)
+    assert all(re.search(rf"kernel.?_{i}\b", path.read_text()) for i in range(30))
+    monkeypatch.setattr("parcast.show.result.LONGEST", 29)
+    told.save(path)
+    text = path.read_text()
+    assert "10 more series are not shown; these 20 take longest. All of them: saved as" in text
+    assert sum(bool(re.search(rf"kernel.?_{i}\b", text)) for i in range(30)) == 20
+
+
 def test_a_picture_of_logarithmic_axes_has_a_switch_to_linear_ones():
     told = parcast.forecast(RUNS, 16)
     text = text_of([answer_for(told), answer_for(told, 2)])

@@ -9,7 +9,15 @@ from parcast.applications.text.documents.options import document_options
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import flag, json_option, option, output_option
-from parcast.cli.outputs import DOCUMENTS, Outputs, do_each, format_of, print_pieces, write_sheets
+from parcast.cli.outputs import (
+    DOCUMENTS,
+    Outputs,
+    do_each,
+    format_of,
+    print_pieces,
+    tell_written,
+    write_sheets,
+)
 from parcast.cli.screen import show_sheet
 from parcast.pipeline.options import Running, run_options, status_of
 
@@ -118,6 +126,10 @@ def command(
             show_sheet(result.to_sheet())
 
     origin = {"schema": "parcast/features/1"}
-    writing = [partial(write_sheets, x, [result.to_sheet()], origin) for x in pages]
-    do_each([show, *writing])
+
+    def write(page: str) -> None:
+        write_sheets(page, [result.to_sheet()], origin)
+        tell_written(page)
+
+    do_each([show, *(partial(write, page) for page in pages)])
     return status_of(result.run)
