@@ -16,6 +16,7 @@ from parcast.cli import cli
 from parcast.cli.failures import run as run_command
 from parcast.mpi.find import find_mpi
 from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of, remove_shared_memory
+from tests.browser import chromium  # noqa: F401 - a fixture
 from tests.installed import PLUGINS
 from tests.measurement import PROGRAMS, Measurement
 from tests.slurm import Slurm, what_is_missing

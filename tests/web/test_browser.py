@@ -2,23 +2,13 @@
 
 import pytest
 
-from tests.browser import FOUND, needs_browser
+from tests.browser import needs_browser, opened, violations
 from tests.conftest import ROOT
 from tests.web.server import serving
 
 pytestmark = needs_browser
 BTIO = [ROOT / "examples" / "btio" / x for x in ("program.toml", "sp2.toml")]
 TIMES = "p,time_s\n1,80\n2,42\n4,23\n8,14\n"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=FOUND, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +22,13 @@ def served(tmp_path_factory):
 @pytest.fixture
 def page(chromium, served):
     """The page when all its panels have answered; it must say nothing and ask nobody else."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 900})
-    said, asked = [], []
-    opened = context.new_page()
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(served.address)
-    answered(opened)
-    yield opened
-    answered(opened)
-    context.close()
-    assert said == []
-    own = f"http://127.0.0.1:{served.port}/"
-    assert [x for x in asked if not x.startswith((own, "data:", "blob:"))] == []
+    with opened(chromium, served.address) as page:
+        answered(page)
+        yield page
+        answered(page)
+        assert page.said == []
+        own = f"http://127.0.0.1:{served.port}/"
+        assert [x for x in page.asked if not x.startswith((own, "data:", "blob:"))] == []
 
 
 def answered(page):
@@ -118,11 +101,7 @@ def test_without_scripts_the_form_answers(chromium, served):
     context.close()
 
 
-@pytest.mark.parametrize("width", [360, 1400])
-def test_the_page_has_no_violation_that_axe_finds(page, width):
-    from axe_core_python.sync_playwright import Axe
-
-    page.set_viewport_size({"width": width, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    found = Axe().run(page)
-    assert [(x["id"], x["nodes"][0]["html"][:200]) for x in found["violations"]] == []
+def test_the_page_has_no_violation_that_axe_finds(page):
+    assert violations(page) == []
+    page.set_viewport_size({"width": 360, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
