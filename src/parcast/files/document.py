@@ -31,6 +31,10 @@ SUPPORTED: Final = 15  # significant digits that a double has after a few operat
 SHORT: Final = 10
 NEARLY: Final = re.compile(r"(?:0000|9999)\d{1,3}(?!\d)")  # how a number near a short one may end
 
+# How a cell begins that a spreadsheet takes for a formula, or that was written to be none.
+FORMULA: Final = re.compile(r"'+[=+\-@]|[=+\-@].")
+NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
 OWN_FILES: Final = 0o077  # umask of files that others may not read
 DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written
 
@@ -72,12 +76,27 @@ def csv_pieces(rows: Iterable[Mapping[str, Any]], *, exact: bool = False) -> Ite
         yield from row_pieces(chain([list(first)], lines))
 
 
-def row_pieces(rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Text of rows as CSV, piece by piece."""
+def guarded(text: str) -> str:
+    """Put an apostrophe before a name that a spreadsheet would run as a formula.
+
+    >>> guarded("=1+1"), guarded("-x"), guarded("-5"), guarded("'=x"), unguarded("'=1+1")
+    ("'=1+1", "'-x", '-5', "''=x", '=1+1')
+    """
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Give the name that `guarded` wrote."""
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
+def row_pieces(rows: Iterable[Sequence[object]], *, for_people: bool = True) -> Iterator[str]:
+    """Text of rows as CSV, piece by piece; one `for_people` may be opened in a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for i, row in enumerate(rows, start=1):
-        writer.writerow(row)
+        cells = [guarded(x) if isinstance(x, str) else x for x in row] if for_people else row
+        writer.writerow(cells)
         if i % ROWS_AT_A_TIME == 0:
             yield text.getvalue()
             text.seek(0)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from parcast.errors import Argument, ParameterError
-from parcast.files.document import check_place, csv_pieces, write_document
+from parcast.files.document import check_place, csv_pieces, unguarded, write_document
 from parcast.files.held import hold, let_go
 from parcast.measurement.point import MeasuredPoint
 from parcast.timings.disturbed import USED
@@ -282,8 +282,8 @@ def _row(cells: Mapping[str, str]) -> RunRow:
         others=float(cells["others"]) if cells["others"] else None,
         status=cells["status"],
         exit=whole("exit"),
-        host=cells["host"],
-        note=cells["note"],
+        host=unguarded(cells["host"]),
+        note=unguarded(cells["note"]),
     )
 
 

@@ -1,5 +1,6 @@
 """`parcast.timings.tables.files`: the text that is printed is that of the file, and reads back."""
 
+import csv
 import io
 
 import pytest
@@ -41,6 +42,25 @@ def test_runs_that_were_stopped_are_read_back_too():
     assert text.splitlines()[-1] == "8,A,,60.0,timeout"
     with pytest.warns(ImportNote, match="2 failed runs left out .timeout.; 2 of them took longer"):
         assert read_measurements(io.StringIO(text)) == table
+
+
+@pytest.mark.fault(
+    "Output files",
+    "Names in CSV that a spreadsheet takes for formulas: `=cmd()`, `@x`, `+x`, `-x`.",
+    promise="An apostrophe stands before them, which parcast takes away when it reads them.",
+)
+def test_names_that_are_formulas_are_none_in_a_spreadsheet_and_read_back(parcast, tmp_path):
+    names = ["=cmd|'/c calc'!A1", "@x", "-x", "+y", "'=z", "-5", "a=b", "-"]
+    runs = Measurements(p=[1] * len(names), time=[8.0] * len(names), callpath=names)
+    path = tmp_path / "runs.csv"
+    write_measurements(runs, path)
+    cells = [row["callpath"] for row in csv.DictReader(io.StringIO(path.read_text()))]
+    assert cells == ["'=cmd|'/c calc'!A1", "'@x", "'-x", "'+y", "''=z", "-5", "a=b", "-"]
+    assert read_measurements(path) == runs
+    path.write_text("p,time_s,machine\n1,8,=A1\n2,4.5,=A1\n1,8,T3E\n2,4,T3E\n")  # another tool's
+    told = parcast("forecast", path, "-p", "4", "-o", "-").out
+    assert "\n'=A1," in told
+    assert "\nT3E," in told
 
 
 @given(table=tables())

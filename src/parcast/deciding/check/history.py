@@ -102,7 +102,7 @@ def add_line(path: str, new: Sequence[Measurements], *, commit: str) -> list[str
         )
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
     rows.append([now, commit, *(line[x] for x in metrics)])
-    write_document(path, row_pieces([[*OWN, *metrics], *rows]))
+    write_document(path, row_pieces([[*OWN, *metrics], *rows], for_people=False))
     write_document(beside, [_configuration(path, metrics)])
     return notes
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import FileProblems, ParameterError
 from parcast.files.decoding import LineBlock, Progress, numbered_lines, opened
-from parcast.files.document import replacing, row_pieces
+from parcast.files.document import replacing, row_pieces, unguarded
 from parcast.files.faults import Faults
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, written_name
@@ -212,7 +212,7 @@ def titles_of(head: bytes) -> list[str]:
     faults = Faults("")
     try:
         found = find_layout(_lines_of(head, faults), faults)
-        return [title.strip() for title in found.layout.split_one(found.header[1])]
+        return [unguarded(title.strip()) for title in found.layout.split_one(found.header[1])]
     except (FileProblems, csv.Error):
         return []
 

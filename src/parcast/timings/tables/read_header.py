@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from parcast.errors import Argument, ParameterError, Text
+from parcast.files.document import unguarded
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     LABELS,
@@ -96,7 +97,7 @@ def _titles(found: FoundLayout, faults: Faults) -> list[str]:
             "Check its quotation marks.",
             line=line,
         )
-    return [title.strip() for title in titles]
+    return [unguarded(title.strip()) for title in titles]
 
 
 def _whole_rows(found: FoundLayout, width: int) -> list[list[str]]:

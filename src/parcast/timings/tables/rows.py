@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from parcast.advice import Command
 from parcast.errors import NoRunEnded, Problem, spelled
 from parcast.files.bounds import require_at_most
+from parcast.files.document import unguarded
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     LIMITS,
@@ -398,7 +399,7 @@ class ColumnsRead:
         for cell in set(cells) - self._labels.keys():
             self._text += len(cell)
             is_name = is_label(cell) and len(cell) <= csv.field_size_limit()
-            self._labels[cell] = cell.strip() if is_name else ""
+            self._labels[cell] = unguarded(cell.strip()) if is_name else ""
         names = np.array([self._labels[cell] for cell in cells], dtype=object)
         return names, names == ""
 
