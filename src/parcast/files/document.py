@@ -33,7 +33,7 @@ NEARLY: Final = re.compile(r"(?:0000|9999)\d{1,3}(?!\d)")  # how a number near a
 
 # How a cell begins that a spreadsheet takes for a formula, or that was written to be none.
 FORMULA: Final = re.compile(r"'+[=+\-@]|[=+\-@].")
-NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 OWN_FILES: Final = 0o077  # umask of files that others may not read
 DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -37,7 +38,9 @@ def test_the_answer_comes_first_and_fits_the_width(plan, monkeypatch, columns):
     lines = said.out.splitlines()
     assert max(map(len, lines)) <= columns
     assert lines[0].startswith("Write of 2,048 arrays of 32x16x16 (134 MB) by 24 clients: 6 ser")
-    assert "limited by  the file system" in lines
+    busiest = "limited by  the file system: its busiest disk is used 90% of the time or more"
+    assert busiest in lines
+    assert re.search(r"disks used\n.*mean \[%\]\n", said.out)
     assert any(line.startswith("warning:    No costs of a machine were given") for line in lines)
     assert "warning" not in plan(*SMALL, *COSTS).out
 

@@ -478,6 +478,13 @@ def test_what_would_take_minutes_is_refused_with_what_to_do(arguments, says):
 # Other libraries beside the best
 
 
+def test_the_answer_and_the_fastest_library_do_not_contradict_each_other():
+    cube = {"shape": "64x64x64", "clients": "3x4x2"}
+    told = parcast.plan_io(**cube, costs=FILE, compare="libraries")
+    assert told.libraries[0].title == "one file a rank"
+    assert " with parcast.arrays; one file a rank may be faster" in str(told).splitlines()[0]
+
+
 def test_libraries_are_compared_by_laws_of_their_own():
     result = parcast.plan_io(**SMALL, costs=FILE, compare="libraries")
     names = [plan.library for plan in result.libraries]

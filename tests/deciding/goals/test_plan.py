@@ -307,6 +307,8 @@ def test_disks_are_chosen_with_the_nodes():
     assert best.disks in {16, 64}
     assert best.nodes == -(-best.p // 48)
     assert told.considered == 3 * len(set(told.weighed.table.p.tolist()))
+    rows = int(told.weighed.is_front.sum())
+    assert f"of {told.considered} configurations; {rows} are rows, the others take" in str(told)
 
 
 def test_times_between_the_counts_of_a_prediction_are_predicted():

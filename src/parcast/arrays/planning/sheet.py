@@ -28,13 +28,13 @@ DIGITS: Final = 4
 MOST_ROWS: Final = 5
 MOST_BESIDE: Final = 3  # beside what a job does now
 EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.bottleneck.evaluate
-    "file system": "a disk is used for at least 90% of the time",
+    "file system": "its busiest disk is used 90% of the time or more",
     "communication": "no disk is used for 90% of the time; with infinitely fast disks, an "
     "infinitely fast network would save at least 20%",
     "computation": "no disk is used for 90% of the time; with infinitely fast disks, an "
     "infinitely fast network would save less than 20%",
 }
-LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
+LEGEND: Final = "used: mean share of the rates of all disks; clients: that a subchunk overlaps"
 
 
 def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
@@ -57,7 +57,7 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
         tables.append(servers_table(result.simulation, title="Servers of the best plan"))
     mesh = f" as {schema_text(best)}" if best.mesh else ""
     time = format_quantity(best.time, "time", DIGITS)
-    answer = f"{counted(best.servers, 'server')}{mesh}, {time}"
+    answer = f"{counted(best.servers, 'server')}{mesh}, {time}{_beside_others(result)}"
     if result.is_slower_than_now:
         answer, tables = "no plan", tables if show_all else []
         shown = shown if show_all else []
@@ -85,6 +85,17 @@ def _beside(best: ServerPlan, compared: ComparedSetting, *, is_whole: bool) -> T
     column = Column(title="plan", cells=["best", "yours"], align="left")
     forms = (Form(columns=[column, *form.columns]) for form in table.forms)
     return Table(title=table.title, forms=tuple(forms))
+
+
+def _beside_others(result: RequestPlan) -> str:
+    """Say with which library the plan is made, and which other one is faster."""
+    if result.compared is not None or not result.libraries:
+        return ""
+    first = result.libraries[0]
+    own = next((x for x in result.libraries if x.library == OWN), None)
+    if own is None or own is first:
+        return " with parcast.arrays"
+    return f" with {own.title}; {first.title} {'may be' if own.may_be_fastest else 'is'} faster"
 
 
 def _libraries(plans: Sequence[LibraryPlan]) -> Table:
@@ -137,7 +148,7 @@ def _table(plans: Sequence[ServerPlan], *, title: str = "", is_whole: bool) -> T
         Column(title="limited by", cells=[plan.limited_by for plan in plans], align="left"),
         Column(
             title="used" if is_whole else "disks used",
-            unit="[%]",
+            unit="[%]" if is_whole else "mean [%]",
             cells=[f"{100 * x.utilisation:.1f}" for x in plans],
         ),
     ]
@@ -183,7 +194,8 @@ def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     near = () if show_all else near_counts(result.plans, result.best)  # these are in the table
     yield from facts_of("why", (text for text in result.reasons if text not in near))
     limit = result.simulation.limited_by
-    yield Fact("limited by", LIMITED[limit] + (f": {EVIDENCE[limit]}" if show_all else ""))
+    is_said = show_all or limit == "file system"  # beside the mean of all disks
+    yield Fact("limited by", LIMITED[limit] + (f": {EVIDENCE[limit]}" if is_said else ""))
     if show_all:
         shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
         yield Fact("time shares", ", ".join(shares))

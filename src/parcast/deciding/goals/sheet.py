@@ -145,7 +145,9 @@ def _facts(result: ResourcePlan) -> Iterator[Fact]:
 
 def _why(result: ResourcePlan) -> str:
     """Say how it was chosen."""
-    of = f"of {result.considered:,} configurations"
+    of, rows = f"of {result.considered:,} configurations", int(result.weighed.is_front.sum())
+    if rows < result.considered:
+        of += f"; {rows:,} are rows, the others take longer and cost no less than one of them"
     if result.goals.within is not None:
         return f"the cheapest that meets the goals, {of}"
     return f"the fastest that meets the goals, or a cheaper one that is up to 5 % slower, {of}"
