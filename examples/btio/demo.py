@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import parcast
-from parcast.prediction.picture import draw_prediction
 from parcast.units import format_quantity
 
 HERE = Path(__file__).parent
@@ -46,7 +45,7 @@ def main(folder: Path) -> None:
     several = parcast.predict(program, machine, p=SQUARES, d=[1, 2, 4, 8, 16])
     for picture in ("lines", "surface", "contours", "map"):
         path = folder / f"btio-{picture}.png"
-        draw_prediction(several if picture == "lines" else result, path, picture=picture)
+        (several if picture == "lines" else result).save(path, picture=picture)
         print(f"  {path}")
 
 

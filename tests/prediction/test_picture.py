@@ -10,7 +10,7 @@ from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
-from parcast.prediction.picture import draw_prediction, figure_of_prediction
+from parcast.prediction.picture import figure_of_prediction
 from parcast.prediction.predict import predict
 from parcast.prediction.quantities import QUANTITIES, quantity_of
 from parcast.prediction.result import Prediction
@@ -299,8 +299,8 @@ def test_the_order_of_values_does_not_matter_and_the_bytes_are_the_same(picture,
         predict(PROGRAM, MACHINE, p=p, d=[1, 2, 4], interval=False)
         for p in ([1, 4, 16], [16, 1, 4, 4])
     )
-    draw_prediction(sorted_, tmp_path / "a.svg", picture=picture)
-    draw_prediction(mixed, tmp_path / "b.svg", picture=picture)
+    sorted_.save(tmp_path / "a.svg", picture=picture)
+    mixed.save(tmp_path / "b.svg", picture=picture)
     drawn = (tmp_path / "a.svg").read_bytes()
     assert drawn == (tmp_path / "b.svg").read_bytes()
     assert b"solver on a cluster" in drawn

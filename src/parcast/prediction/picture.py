@@ -9,7 +9,6 @@ largest value of the second axis, each named where it is wide enough.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from os import PathLike
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
@@ -264,17 +263,6 @@ DRAW: Final = {
     "contours": draw_contours,
     "map": draw_map,
 }
-
-
-def draw_prediction(
-    prediction: Prediction,
-    path: str | PathLike[str],
-    *,
-    picture: str | None = None,
-    quantity: str | None = None,
-) -> None:
-    """Draw a prediction into a file: the same prediction gives the same bytes."""
-    prediction.save(path, picture=picture, quantity=quantity)
 
 
 def figure_of_prediction(

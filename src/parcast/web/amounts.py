@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from parcast.errors import ParcastError
 from parcast.units import format_quantity
-from parcast.web.state import MOST_POWER, PageState
+from parcast.web.state import PageState
 
 if TYPE_CHECKING:
     from parcast.descriptions.amount import Amount
@@ -27,11 +27,6 @@ class PageAmount:
     given: str  # in its field; "" if that is empty
     power: float  # place of its slider, a power of two
     now: str  # what the answer is computed with
-
-    @property
-    def most(self) -> float:
-        """Largest power of two of the slider."""
-        return MOST_POWER
 
 
 def amounts_of(state: PageState) -> list[PageAmount]:

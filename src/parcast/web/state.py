@@ -6,7 +6,7 @@ checked by the commands that they go to.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
@@ -107,10 +107,6 @@ class PageState:
         pairs += [(f"{SET}{name}", text) for name, text in self.texts.items()]
         pairs += [(f"{POWER}{name}", f"{x:g}") for name, x in self.powers.items()]
         return urlencode(pairs)
-
-    def without_amounts(self) -> "PageState":
-        """Give the same question of the files as they are."""
-        return replace(self, texts={}, powers={})
 
 
 def _power(key: str, value: str) -> dict[str, float]:

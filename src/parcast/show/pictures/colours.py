@@ -14,7 +14,6 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.show.pictures.scales import round_ticks
-from parcast.units import TIME_UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,14 +97,6 @@ def add_efficiency_bar(
     extend = "min" if low == LEAST_EFFICIENCY else "neither"
     ticks = nice_values(low, high, is_wide=low > 0)
     add_bar(drawn, ticks, label="efficiency [%]", factor=0.01, extend=extend, ax=ax, cax=cax)
-
-
-def add_time_bar(drawn: "ScalarMappable", *, ax: "Axes", unit: str) -> None:
-    """Explain the colours of times beside `ax`, in a unit of time."""
-    low, high = _ends(drawn)
-    factor = TIME_UNITS[unit]
-    ticks = [x * factor for x in nice_values(low / factor, high / factor, is_wide=True)]
-    add_bar(drawn, ticks, label=f"time [{unit}]", factor=factor, ax=ax)
 
 
 def add_bar(
