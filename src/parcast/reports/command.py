@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.advice import Choice, ours
-from parcast.aliases import Array
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.described import read_subject, refuse_set, set_option
 from parcast.cli.failures import ANSWERED
@@ -173,7 +172,7 @@ def _of_table(
     from parcast.errors import ParcastError
     from parcast.forecasting.forecast import forecast
 
-    counts: Sequence[int] | Array | None = p.values if p else None
+    counts: Sequence[int] | None = p.values if p else None
     yield with_inputs(forecast(runs, counts, scaling=scaling), **source)
     try:
         explained = explain_timings(runs, p=counts, scaling=scaling)
