@@ -76,9 +76,10 @@ def test_values_never_become_options(folder):
 
 
 def test_more_points_than_a_page_answers_are_refused(folder):
-    [panel, *_] = panels_of(asked(folder))
-    with pytest.raises(ParameterError, match="at most 20,000 points"):
-        panel.options(asked(folder, ("p", "1..4096"), ("d", "1..64")), {})
+    panels = {x.name: x for x in panels_of(asked(folder))}
+    for name, text in (("predict", "1..4096"), ("forecast", "1..20001")):
+        with pytest.raises(ParameterError, match="at most 20,000 points"):
+            panels[name].options(asked(folder, ("p", text), ("d", "1..64")), {})
 
 
 def test_a_slider_multiplies_what_the_field_says(folder):

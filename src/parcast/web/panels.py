@@ -29,12 +29,11 @@ class Panel:
 
     def options(self, state: PageState, amounts: Mapping[str, str]) -> list[tuple[str, str]]:
         """Options of the command and their values; `amounts` are those that are set."""
-        given = dict(state.fields)
-        if not self.takes_amounts:
-            return [(FIELDS[x].option, given[x]) for x in self.fields if x in given]
-        given.setdefault("p", COUNTS)
+        given = {x: state.fields[x] for x in self.fields if x in state.fields}
+        if self.takes_amounts:
+            given = {"p": COUNTS, **given}
         _require_few(given)
-        own = [(FIELDS[x].option, given[x]) for x in self.fields if x in given]
+        own = [(FIELDS[x].option, text) for x, text in given.items()]
         return [*own, *(("--set", f"{name}={text}") for name, text in amounts.items())]
 
     def words(self, options: Sequence[tuple[str, str]]) -> list[str]:

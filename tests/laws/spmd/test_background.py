@@ -64,8 +64,10 @@ def test_the_slowest_of_many_processors_waits_for_the_longest_interruptions():
     assert (np.diff(found) > 0.05 * mean).all()
 
 
-@pytest.mark.parametrize("kind", ["synchronous", "striped", "clustered"])
-@pytest.mark.parametrize("imbalance", [{}, {"imbalance": 1.5}])
+@pytest.mark.parametrize(
+    ("kind", "imbalance"),
+    [("synchronous", {}), ("striped", {"imbalance": 1.5}), ("clustered", {})],
+)
 def test_it_is_near_a_simulation(kind, imbalance):
     of = phase(
         bursts_per_io=5,
