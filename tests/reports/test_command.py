@@ -86,7 +86,9 @@ def test_saved_results_are_part_of_a_page(parcast, table, tmp_path):
     page = tmp_path / "report.html"
     said = parcast("report", tmp_path / "a.json", tmp_path / "b.json", "-o", page)
     assert said.status == 0, said.err
-    assert "Saved result, parcast/explain-timings/1" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<figure>") == 2
+    assert "Serial fraction (Karp-Flatt)" in text
 
 
 def test_profiles_of_regions_are_explained(parcast, tmp_path):

@@ -39,6 +39,10 @@ MADE = {
     ),
     "plan of a program": lambda: parcast.plan(PREDICT[0], [PREDICT[1]], within="2 h", p=[4, 16]),
     "match of a program": lambda: parcast.match(PREDICT[0], [PREDICT[1]], p=[4, 16]),
+    "explained times": lambda: parcast.explain(RUNS, p=range(8, 10), what_if="serial/2"),
+    "explained program": lambda: parcast.explain(*PREDICT, p=[4, 16], law_error=False),
+    "check": lambda: parcast.check([RUNS], against=RUNS, tolerate=0.05),
+    "comparison": lambda: parcast.compare(RUNS, RUNS, p=[1, 8]),
     "varied": lambda: parcast.predict(*PREDICT, p=[4], vary={"network.bandwidth": [1e7, 1e8]}),
 }
 
@@ -85,12 +89,12 @@ def test_what_the_command_line_wrote_is_read_with_its_inputs(parcast, tmp_path):
 
 
 def test_any_other_result_comes_with_its_rows(tmp_path):
-    result = parcast.check(RUNS, against=RUNS)
+    result = parcast.simulate(*PREDICT, p=[1, 2])
     again = parcast.load(saved(result, tmp_path))
     assert isinstance(again, parcast.SavedResult)
-    assert again.schema == "parcast/check/1"
-    assert [row["machine"] for row in again.rows()] == [row["machine"] for row in result.rows()]
-    assert "Saved result, parcast/check/1" in str(again)
+    assert again.schema == "parcast/simulation/1"
+    assert [row["p"] for row in again.rows()] == [row["p"] for row in result.rows()]
+    assert "Saved result, parcast/simulation/1" in str(again)
     again.save(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text()) == again.to_document()
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parcast.show.result import Result
 
 COUNTS: Final = tuple(2**k for k in range(7))  # of processors of a program, where none are given
+VERSION: Final = "parcast/forecast/1"  # schema of saved results that are compared
 HELP: Final = """Write one page about a program from everything that is known of it.
 
 FILE may be a table of timings (its forecast, and what its time consists of), PROGRAM and MACHINE
@@ -110,7 +111,12 @@ def _results(
     others = [x for x in files if x not in saved and x not in profiles]
     kinds = {x: kind_of(x) or _unclear(x) for x in others}
     tables = {x: read_file(x, select) for x in others if kinds[x] == "timings"}
-    sides = [saved[x] if x in saved else tables[x][0] for x in files if x in saved or x in tables]
+    versions = {x: y for x, y in saved.items() if y._origin()["schema"] == VERSION}
+    sides = [
+        versions[x] if x in versions else tables[x][0]
+        for x in files
+        if x in versions or x in tables
+    ]
     if len(sides) == 2 and len(files) == 2:
         yield from _compared(sides, files, p)
     elif len(sides) > 1:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.timings.columns import LABELS
@@ -36,6 +37,11 @@ class Call:
         """Write it, without arguments that are None."""
         given = {name: x for name, x in self.arguments.items() if x is not None}
         return {"verb": self.verb, "arguments": {x: encoded(y) for x, y in given.items()}}
+
+
+def array_of(values: ArrayLike | None) -> Array | None:
+    """Take numbers in any form, such as a range, for an argument; None stays."""
+    return None if values is None else np.asarray(values)
 
 
 def encoded(value: Any) -> Any:

@@ -29,6 +29,10 @@ VERBS: Final = {
     "match": "parcast.deciding.machines.match:match",
     "forecast": "parcast.forecasting.forecast:forecast",
     "predict": "parcast.prediction.predict:predict",
+    "check": "parcast.deciding.check.check:check",
+    "compare": "parcast.deciding.compare.compare:compare",
+    "explain-descriptions": ("parcast.deciding.explain.descriptions.explain:explain_descriptions"),
+    "explain-timings": "parcast.deciding.explain.timings.explain:explain_timings",
 }
 SCHEMA: Final = re.compile(r"parcast/([a-z-]+)/(\d+)")
 VERSIONS: Final[Mapping[str, int]] = {}  # of documents that are not at version 1
@@ -47,11 +51,11 @@ def load(path: AnyPath) -> Result:
 
     Returns
     -------
-    Forecast, Prediction, Match, ResourcePlan or SavedResult
-        A forecast, prediction, match or plan is made again from the runs or descriptions that its
-        document holds, and checked against the numbers that were written, to 1e-6 of each. Any
-        other result, or one of which this version computes other numbers, comes with its rows and
-        its document as they were written.
+    Result
+        A forecast, prediction, match, plan, explanation, check or comparison of runs is made again
+        from the runs or descriptions that its document holds, and checked against the numbers that
+        were written, to 1e-6 of each. Any other result, or one of which this version computes
+        other numbers, comes with its rows and its document as they were written: a `SavedResult`.
 
     Raises
     ------

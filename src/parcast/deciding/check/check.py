@@ -25,6 +25,7 @@ from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.sides import as_sessions
 from parcast.deciding.compare.stopped import StoppedRuns, stopped_of, stopped_warnings
 from parcast.errors import ParameterError, as_whole
+from parcast.saved.call import Call
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent
 from parcast.words import counted, listed
@@ -132,6 +133,13 @@ def check(
             *_of_sessions(cells, rule, stopped),
             *_warnings(cells, seen, rule, stopped),
             *stopped_warnings(cells, stopped),
+        ),
+        call=Call(
+            verb="check",
+            arguments={
+                **{"new": later or None, "against": base, "repetitions": repetitions},
+                **{"level": level, "confirm": confirm, "tolerate": tolerate},
+            },
         ),
     )
 

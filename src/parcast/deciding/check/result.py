@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.check.gate import Gate, GateRule
 from parcast.deciding.compare.ratios import Ratios
+from parcast.saved.call import Call
 from parcast.show.outline import columns_of
 from parcast.show.result import Result
 from parcast.timings.measure import Measure
@@ -28,7 +29,7 @@ class RegressionCheck(Result):
     _axes = "*base_s"
     _outline = """
         answer verdict rows level=rule.level confirm=rule.confirm tolerated=rule.tolerated
-        between between_known measured?=measure.rated warnings inputs
+        between between_known measured?=measure.rated warnings inputs call?
     """
     _picture = "parcast.deciding.compare.picture:figure_of"
     _row: ClassVar[str] = "visible probability result"
@@ -43,6 +44,7 @@ class RegressionCheck(Result):
     verdict: str  # the answer in a sentence
     warnings: tuple[str, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+    call: Call | None = None  # what made it: for `parcast.load`
 
     @property
     def answer(self) -> str:

@@ -31,6 +31,7 @@ from parcast.deciding.compare.stopped import (
 )
 from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
+from parcast.saved.call import Call, array_of
 from parcast.timings.series import label_of
 from parcast.units import percent
 from parcast.words import counted, listed, whole
@@ -109,6 +110,11 @@ def compare(
             got=f"{one.measure.of_time} in one, {other.measure.of_time} in the other",
             hint="Give times for both, or rates in one unit.",
         )
+    call = None
+    if one.result is None and other.result is None:
+        call = Call(
+            verb="compare", arguments={"base": one.runs, "new": other.runs, "p": array_of(p)}
+        )
     if p is not None:
         one, other = _at(one, p), _at(other, p)
     warnings: list[str] = []
@@ -156,6 +162,7 @@ def compare(
             ]
         ),
         warnings=tuple(warnings),
+        call=call,
     )
 
 

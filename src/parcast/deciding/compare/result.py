@@ -11,6 +11,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.deciding.compare.changes import PartChange
 from parcast.deciding.compare.ratios import Ratios
+from parcast.saved.call import Call
 from parcast.show.outline import columns_of
 from parcast.show.result import Result
 from parcast.timings.measure import Measure
@@ -24,7 +25,7 @@ class VersionComparison(Result):
     _axes = "*base_s"
     _outline = """
         verdict rows interval changes base=names.base new=names.new measured?=measure.rated
-        warnings inputs
+        warnings inputs call?
     """
     _picture = "parcast.deciding.compare.picture:figure_of"
     _sheet = "parcast.deciding.compare.compared_sheet:sheet_of"
@@ -39,6 +40,7 @@ class VersionComparison(Result):
     warnings: tuple[str, ...]
     interval: float = 0.9  # nominal coverage of the intervals [1]
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+    call: Call | None = None  # what made it: for `parcast.load`
 
     @property
     def visible(self) -> None:

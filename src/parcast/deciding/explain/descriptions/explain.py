@@ -49,6 +49,7 @@ from parcast.laws.spmd.demands import with_servers
 from parcast.prediction.grid import grid_of, require_times
 from parcast.prediction.notes import doubts_of_law, warnings_of
 from parcast.prediction.predict import INTERVAL, SampledSets, sampled_ends, sets_of, widened
+from parcast.saved.call import Call, array_of
 
 SAMPLES: Final = 128
 FEWEST_SAMPLES: Final = 16
@@ -156,6 +157,13 @@ def explain_descriptions(
         sources=program.sources_of_law,
         law_errors=errors,
         currency=machine.price.currency,
+        call=Call(
+            verb="explain-descriptions",
+            arguments={
+                **{"program": program, "machine": machine, "law_error": law_error, "seed": seed},
+                **{name: array_of(x) for name, x in (("p", p), ("d", d), ("n", n))},
+            },
+        ),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.deciding.explain.laws.facts import PhaseFacts, SpeedupFacts
 from parcast.laws.allowances import LawError
+from parcast.saved.call import Call
 from parcast.show.result import Result
 from parcast.words import whole
 
@@ -126,7 +127,7 @@ class DescriptionsExplained(Result):
     _outline = """
         rows p=counts d n times=_times interval resources=_resource_rows limited_by=limiting
         upgrades extremes speedups? phases? no_effect whole contention_free_s single_bus_s
-        law_error=law_errors warnings law sources inputs program machine
+        law_error=law_errors warnings law sources inputs program machine call?
     """
     _picture = "parcast.deciding.explain.descriptions.picture:figure_of"
 
@@ -157,6 +158,7 @@ class DescriptionsExplained(Result):
     law_errors: tuple[LawError, ...] = ()  # what is allowed for the error of each law
     currency: str = ""  # of costs
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+    call: Call | None = None  # what made it: for `parcast.load`
 
     def __repr__(self) -> str:
         """Say what was explained, in one line."""

@@ -18,6 +18,7 @@ from parcast.forecasting.own_runs.parts import parts_of
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.result import Forecast
 from parcast.importers.registry import as_measurements
+from parcast.saved.call import Call, array_of
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.series import Key, label_of
 
@@ -81,6 +82,19 @@ def explain_timings(
         what_if=less,
         refused=refused,
         sources=told.sources,
+        call=Call(
+            verb="explain-timings",
+            arguments={
+                **{
+                    "measurements": runs,
+                    "p": array_of(p),
+                    "by": by,
+                    "scaling": scaling,
+                    "seed": seed,
+                },
+                "what_if": [x.text for x in less] or None,
+            },
+        ),
     )
 
 

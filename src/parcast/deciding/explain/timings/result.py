@@ -10,6 +10,7 @@ from parcast.aliases import Array
 from parcast.deciding.explain.timings.serial import SerialFractions
 from parcast.forecasting.next_runs.result import PlannedRun
 from parcast.forecasting.own_runs.parts import PARTS, TimeParts
+from parcast.saved.call import Call
 from parcast.show.result import Result
 from parcast.timings.series import Key, label_of
 from parcast.words import whole
@@ -74,7 +75,7 @@ class TimingsExplained(Result):
     _axes = "*time_s"
     _outline = """
         rows interval serial_fractions=_serial_rows what_if?=_what_if_rows laws=_law_rows
-        next_runs=_next_rows warnings refused sources inputs
+        next_runs=_next_rows warnings refused sources inputs call?
     """
     _picture = "parcast.deciding.explain.timings.picture:figure_of"
 
@@ -84,6 +85,7 @@ class TimingsExplained(Result):
     sources: tuple[str, ...] = ()
     interval: float = 0.9  # probability of the intervals [1]
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+    call: Call | None = None  # what made it: for `parcast.load`
 
     def __repr__(self) -> str:
         """Say how much was explained, in one line."""
