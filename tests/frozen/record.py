@@ -288,9 +288,15 @@ def rows(result: object) -> None:
         sys.stdout.write(json.dumps(row) + "\n")
 
 
+def in_notebook(result: object) -> None:
+    shown = result._repr_html_()  # type: ignore[attr-defined]
+    sys.stdout.write(re.sub("<svg .*</svg>", "<svg/>", shown) + "\n")  # pictures have own tests
+
+
 def _python(snippet: str) -> Iterator[str]:
     """Run statements as a person types them: each with the value or the exception it gives."""
     names = {"parcast": parcast, "np": np, "json": json, "document": document, "rows": rows}
+    names["in_notebook"] = in_notebook
     for statement in ast.parse(snippet).body:
         yield f">>> {ast.get_source_segment(snippet, statement)}\n"
         with contextlib.redirect_stdout(io.StringIO()) as out:

@@ -110,11 +110,7 @@ def compare(
             got=f"{one.measure.of_time} in one, {other.measure.of_time} in the other",
             hint="Give times for both, or rates in one unit.",
         )
-    call = None
-    if one.result is None and other.result is None:
-        call = Call(
-            verb="compare", arguments={"base": one.runs, "new": other.runs, "p": array_of(p)}
-        )
+    call = _call(one, other, p)
     if p is not None:
         one, other = _at(one, p), _at(other, p)
     warnings: list[str] = []
@@ -149,21 +145,24 @@ def compare(
     changes: tuple[PartChange, ...] = ()
     if one.runs is not None and other.runs is not None:
         changes = changes_between(one.runs, other.runs, differing)
+    changed = [x for x in changes if x.series in differing]
     return VersionComparison(
         ratios=ratios,
         probability=np.where(ratios.in_both, probability, np.nan),
         changes=changes,
         names={"base": _kind(one), "new": _kind(other)},
         measure=one.measure,
-        verdict=" ".join(
-            [
-                *_of_stopped(ratios, stopped),
-                _verdict(ratios, differs, [x for x in changes if x.series in differing]),
-            ]
-        ),
+        verdict=" ".join([*_of_stopped(ratios, stopped), _verdict(ratios, differs, changed)]),
         warnings=tuple(warnings),
         call=call,
     )
+
+
+def _call(one: Version, other: Version, p: ArrayLike | None) -> Call | None:
+    """What a comparison of runs is made from, as `parcast.load` calls it again."""
+    if one.result is not None or other.result is not None:
+        return None
+    return Call(verb="compare", arguments={"base": one.runs, "new": other.runs, "p": array_of(p)})
 
 
 def _at(version: Version, p: ArrayLike) -> Version:
