@@ -51,7 +51,11 @@ def commands_with(option):
 @pytest.mark.parametrize(
     ("option", "commands"),
     [
-        ("-n", "forecast match plan explain predict simulate project run validate characterise"),
+        (
+            "-n",
+            "forecast match plan explain predict simulate project report run validate "
+            "characterise",
+        ),
         ("-np", "calibrate run validate"),
         ("-p", "forecast match plan explain compare measure predict simulate project report"),
         ("--column", "forecast match plan explain compare check fit project characterise import"),

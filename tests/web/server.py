@@ -15,6 +15,7 @@ class Served:
 
     def __init__(self, process, address):
         self.process, self.address = process, address
+        self.said = ""  # on stderr, when it has ended
         self.port = int(re.search(r":(\d+)/", address)[1])
         self.token = address.rpartition("=")[2]
         self.cookie = f"parcast-{self.port}={self.token}"
@@ -49,12 +50,13 @@ def serving(*files, folder):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
     )
+    served = Served(process, process.stdout.readline().strip())
     try:
-        yield Served(process, process.stdout.readline().strip())
+        yield served
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=PATIENCE)
+            served.said = process.communicate(timeout=PATIENCE)[1]
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -6,8 +6,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -179,6 +183,11 @@ def test_slow_answers_do_not_hold_quick_ones_up(served):
     assert done[-1].startswith("/panel/ask")
 
 
+def ask_in_vain(page, path):
+    with suppress(OSError, HTTPException):
+        page.ask(path)
+
+
 @pytest.mark.fault(
     "The what-if page",
     "Ctrl-C while answers are computed, or a browser that goes away.",
@@ -186,14 +195,27 @@ def test_slow_answers_do_not_hold_quick_ones_up(served):
 )
 def test_it_ends_at_once_and_leaves_nothing(tmp_path):
     before = {x for x in os.listdir(tempfile.gettempdir()) if x.startswith("parcast-web-")}
-    with serving(TIMES, folder=tmp_path) as page:
+    with serving(*BTIO, TIMES, folder=tmp_path) as page:
         gone = socket.create_connection(("127.0.0.1", page.port))
         gone.sendall(
             f"GET /panel/ask HTTP/1.1\r\nHost: localhost\r\nCookie: {page.cookie}\r\n\r\n".encode()
         )
         gone.close()
+        upload = socket.create_connection(("127.0.0.1", page.port))
+        upload.sendall(
+            f"POST /files HTTP/1.1\r\nHost: localhost\r\nCookie: {page.cookie}\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 900\r\n\r\n".encode()
+        )
+        upload.close()
         assert page.ask("/")[0] == 200
+        slow = Thread(target=ask_in_vain, args=(page, "/panel/predict?p=1..20000"))
+        slow.start()
+        time.sleep(0.5)
+        began = time.perf_counter()
+    slow.join()
+    assert time.perf_counter() - began < 20
     assert page.process.returncode == 0
+    assert "Traceback" not in page.said
     after = {x for x in os.listdir(tempfile.gettempdir()) if x.startswith("parcast-web-")}
     assert after <= before
     assert not [*Path(tmp_path).iterdir()]

@@ -7,7 +7,7 @@ import pytest
 
 from parcast.descriptions.amount import Amount
 from parcast.errors import ParameterError
-from parcast.web.amounts import changed_description, scaled, set_amounts
+from parcast.web.amounts import changed_description, require_size, scaled, set_amounts
 from parcast.web.folder import LARGEST, PageFolder
 from parcast.web.panels import panels_of
 from parcast.web.state import PageState
@@ -72,13 +72,13 @@ def test_values_never_become_options(folder):
     options = panel.options(state, {"a": "-1 s"})
     words = panel.words(options)
     assert words[-3:] == ["--processors=--json", "--vary=-o x.csv", "--set=a=-1 s"]
-    assert shlex.split(panel.line(options))[1:] == [*words[:-1], "--set", "a=-1 s"]
+    assert shlex.split(panel.line(options, state))[1:] == [*words[:-1], "--set", "a=-1 s"]
 
 
 def test_more_points_than_a_page_answers_are_refused(folder):
     panels = {x.name: x for x in panels_of(asked(folder))}
-    for name, text in (("predict", "1..4096"), ("forecast", "1..20001")):
-        with pytest.raises(ParameterError, match="at most 20,000 points"):
+    for name, text in (("predict", "1..4096"), ("forecast", "1..1001")):
+        with pytest.raises(ParameterError, match="points on a page"):
             panels[name].options(asked(folder, ("p", text), ("d", "1..64")), {})
 
 
@@ -106,20 +106,38 @@ def test_amounts_are_scaled_as_they_are_written(text, dimension, said):
     assert scaled(text, 2.0, like) == said
 
 
-def test_names_of_files_have_no_folders_and_the_last_of_a_name_counts(folder):
+def test_names_of_files_have_no_folders_and_differ_where_the_files_do(folder):
     added = folder.add("../../etc/my;times.csv", TIMES.read_bytes())
     assert added.name == "my_times.csv"
-    changed = TIMES.read_bytes() + b"\n"
-    assert folder.add("my;times.csv", changed).sha256 != added.sha256
-    assert [x.name for x in folder.files].count("my_times.csv") == 1
+    assert folder.add("../../etc/my;times.csv", b"p,time_s\n1,2\n").sha256 != added.sha256
+    assert folder.add("my times.csv", TIMES.read_bytes()).name == "my_times-2.csv"
+    assert [x.name for x in folder.files][-2:] == ["my_times.csv", "my_times-2.csv"]
+    state = asked(folder, ("file", "my_times.csv"))
+    panel = next(panels_of(state))
+    assert "'../../etc/my;times.csv'" in panel.line([], state)
     folder.remove("my_times.csv")
     assert "my_times.csv" not in [x.name for x in folder.files]
+
+
+def test_a_program_of_a_size_asks_for_it(folder):
+    for name in ("program.toml", "machine.toml"):
+        folder.add(f"stencil/{name}", (ROOT / "examples" / "stencil" / name).read_bytes())
+    pair = [("file", "program-2.toml"), ("file", "machine.toml")]
+    with pytest.raises(ParameterError, match="Enter a problem size n"):
+        require_size(asked(folder, *pair))
+    require_size(asked(folder, *pair, ("n", "4000")))
+
+
+def test_a_table_is_no_donor_of_itself(folder):
+    with pytest.raises(ParameterError, match="another table"):
+        asked(folder, ("file", TIMES.name), ("donors", TIMES.name))
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"", "an empty file"),
+        (b"[" * 5000, "valid TOML"),
         (b"1" * (LARGEST + 1), "at most 16 MB"),
         (b'[[phase]]\nlaw = "arrays"\nio = {costs = "/etc/passwd"}\n', "without folders"),
         (b'[[phase]]\nlaw = "arrays"\nio.costs = "../secret.toml"\n', "without folders"),

@@ -192,9 +192,9 @@ def _require_matplotlib() -> None:
     import logging
 
     if find_spec("matplotlib") is None:
-        from parcast.needs import missing_package
-
-        raise missing_package("Figures need", "matplotlib", "plot")
+        raise click.ClickException(
+            'Figures need matplotlib. Install with: pip install "parcast[plot]"'
+        )
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 

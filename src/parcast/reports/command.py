@@ -1,7 +1,7 @@
 """`parcast report`: everything that some files tell of a program, as one page."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -9,12 +9,16 @@ import click
 from parcast.advice import Choice, ours
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.described import read_subject, refuse_set, set_option
-from parcast.cli.failures import ANSWERED
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import kind_of
 from parcast.cli.options import (
+    DISKS,
+    SIZES,
     CountList,
+    SizeList,
     option,
     output_option,
+    plain,
     processors,
     scaling_option,
     select_option,
@@ -34,8 +38,8 @@ HELP: Final = """Write one page about a program from everything that is known of
 
 FILE may be a table of timings (its forecast, and what its time consists of), PROGRAM and MACHINE
 (the prediction, and what would help), profiles (efficiencies), and results that were saved with
--o x.json. Two tables or saved forecasts are compared as well, the first as the base. The page
-needs no network: it can be sent, printed and put on a server.
+-o x.json. Two tables or saved forecasts, and nothing else, are compared as well, the first as the
+base. The page needs no network: it can be sent, printed and put on a server.
 
 \b
 Exit status: 0  written
@@ -54,6 +58,8 @@ Examples:
 @cli_command(name="report", help=HELP, short_help="Write one page about a program.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
 @processors("Processor counts. By default the next two doublings of TIMINGS, 1..64x2 of PROGRAM.")
+@option("-d --disks d", DISKS, "Counts of disks or I/O servers.")
+@option("-n --size n", SIZES, "Problem sizes, if formulas of PROGRAM use n.")
 @option("--title", click.STRING, "Title of the page.", metavar="TEXT", default="")
 @set_option
 @select_option
@@ -65,6 +71,8 @@ def command(
     *,
     files: tuple[str, ...],
     p: CountList | None,
+    d: CountList | None,
+    n: SizeList | None,
     title: str,
     select: list[tuple[str, str]],
     scaling: Any,
@@ -80,7 +88,7 @@ def command(
     from parcast.show.documents import save_sheets, titled
     from parcast.show.page.page import answer_for, save_page
 
-    results = [*_results(ctx, files, p, select, scaling)]
+    results = [*_results(ctx, files, {"p": p, "d": d, "n": n}, select, scaling)]
     answers: list[Answer] = [answer_for(x, i) for i, x in enumerate(results, start=1)]
     for path in outputs:
         if path.lower().endswith(".html"):
@@ -96,7 +104,7 @@ def command(
 def _results(
     ctx: click.Context,
     files: Sequence[str],
-    p: CountList | None,
+    at: Mapping[str, Any],
     select: Sequence[tuple[str, str]],
     scaling: Any,
 ) -> "Iterator[Result]":
@@ -105,7 +113,7 @@ def _results(
     from parcast.deciding.compare.sides import is_saved
     from parcast.saved.load import load
 
-    files = without_copies(files)
+    files, p = without_copies(files), at["p"]
     profiles = [x for x in files if kind_of_profile(x)]
     saved = {x: load(x) for x in files if x not in profiles and is_saved(x)}
     others = [x for x in files if x not in saved and x not in profiles]
@@ -132,9 +140,11 @@ def _results(
         raise click.UsageError(f"{alone} needs a {wanted}. Name its file too.", ctx)
     if not programs:
         refuse_set(ctx, files[0])
+        if wrong := [f"-{name}" for name in ("d", "n") if at[name]]:
+            raise click.UsageError(f"{wrong[0]} requires PROGRAM. Leave it out.", ctx)
     for program in programs:
         for machine in machines:
-            yield from _of_descriptions(program, machine, p)
+            yield from _of_descriptions(program, machine, at)
     if profiles:
         from parcast.deciding.explain.profiles.explain import explain_profiles
 
@@ -189,13 +199,18 @@ def _of_table(
 
 
 def _of_descriptions(
-    program_file: str, machine_file: str, p: CountList | None
+    program_file: str, machine_file: str, at: Mapping[str, Any]
 ) -> "Iterator[Result]":
     """Predict a program on a machine, and explain the largest count."""
     from parcast.deciding.explain.descriptions.explain import explain_descriptions
     from parcast.prediction.predict import predict
 
     read = read_subject(program_file, [machine_file])
-    counts = p.values if p else [*COUNTS]
-    yield with_inputs(predict(read.program, read.machine, p=counts), **read.inputs)
-    yield with_inputs(explain_descriptions(read.program, read.machine, p=counts), **read.inputs)
+    given = {"p": [*COUNTS]} | {name: x.values for name, x in at.items() if x}
+    sources = read.inputs | {"options": {name: plain(x) for name, x in at.items()}}
+    with spelled_with(OPTIONS | AXES, NoAnswer):
+        predicted = predict(read.program, read.machine, **given)
+        last = {name: values[-1:] for name, values in given.items() if name != "p"}
+        explained = explain_descriptions(read.program, read.machine, **{"p": given["p"], **last})
+    yield with_inputs(predicted, **sources)
+    yield with_inputs(explained, **sources)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from parcast.errors import ParcastError
+from parcast.errors import FileProblems, ParameterError, ParcastError
 from parcast.units import format_quantity
 from parcast.web.state import PageState
 
@@ -83,6 +84,17 @@ def scaled(text: str, factor: float, like: "Amount") -> str:
         return f"{max(round(int(text) * factor), 1)}{spread}"
     value = float(amount.expression()) * factor
     return f"{format_quantity(value, amount.dimension, DIGITS)}{spread}"
+
+
+def require_size(state: PageState) -> None:
+    """Ask for a problem size where formulas of the program use it."""
+    from parcast.descriptions.toml_files import read_program
+
+    program = state.of_kind("program")[0].name
+    if "n" not in state.fields and "vary" not in state.fields:
+        with suppress(FileProblems):  # the command says what is wrong
+            if "n" in read_program(program).axes():
+                raise ParameterError(f"Enter a problem size n: formulas of {program} use it.")
 
 
 def set_amounts(state: PageState) -> dict[str, str]:

@@ -13,7 +13,7 @@ from parcast.cli.called import CalledCommand, called
 from parcast.cli.outputs import GivenAnswer
 from parcast.errors import ParameterError
 from parcast.show.page.page import Answer, answer_for, page_of, section_of
-from parcast.web.amounts import changed_description, set_amounts
+from parcast.web.amounts import changed_description, require_size, set_amounts
 from parcast.web.panels import Panel
 from parcast.web.state import PageState
 
@@ -60,6 +60,8 @@ class LastAnswers:
 def _answered(panel: Panel, state: PageState) -> PanelAnswer:
     amounts = set_amounts(state) if panel.takes_amounts else {}
     try:
+        if panel.takes_amounts:
+            require_size(state)
         options = panel.options(state, amounts)
     except ParameterError as refusal:
         return PanelAnswer(
@@ -69,11 +71,11 @@ def _answered(panel: Panel, state: PageState) -> PanelAnswer:
     pieces = [
         piece
         for i, given in enumerate(done.answers)
-        for piece in section_of(_answer(panel, given, i), f"{panel.name}-{i}", is_alone=True)
+        for piece in section_of(_answer(panel, given, i), f"{panel.name}-{i}")
     ]
     return PanelAnswer(
         panel=panel,
-        line=panel.line(options),
+        line=panel.line(options, state),
         amounts=amounts,
         html="".join(pieces),
         said=[_PREFIX.sub("", text) for text in done.said],
@@ -108,7 +110,9 @@ def export(panel: Panel, state: PageState, ending: str) -> str:
         return "".join(csv_pieces(first.result.rows()))
     if ending == "json":
         return "".join(json_pieces(first.result.to_document()))
-    return "".join(page_of([_answer(panel, first, 1, is_whole=True)], command=panel.line(options)))
+    return "".join(
+        page_of([_answer(panel, first, 1, is_whole=True)], command=panel.line(options, state))
+    )
 
 
 def export_description(state: PageState, kind: str) -> tuple[str, str]:

@@ -1,9 +1,10 @@
 """The application: the page, its panels one by one, files that are added, and what is saved."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
 
 from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, PackageLoader
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 Given = TypeVar("Given")
-QUICK, SLOW = 4, 2  # answers that are computed at a time
+QUICK, SLOW, SMALL = 4, 2, 4  # answers that are computed at a time, and other small work
 STATIC: Final = {"page.css": "text/css", "page.js": "text/javascript"}  # of every page
 OWN: Final = {"web.css": "text/css", "web.js": "text/javascript"}
 
@@ -39,7 +40,9 @@ class WebPage:
     def __init__(self, folder: PageFolder) -> None:
         self._folder = folder
         self._answers = LastAnswers()
+        self.computing: list[str] = []  # panels, each in a thread of its own
         self._quick, self._slow = CapacityLimiter(QUICK), CapacityLimiter(SLOW)
+        self._small = CapacityLimiter(SMALL)  # for what never waits for answers
         here = PackageLoader("parcast.web", "")
         self._pages = Environment(
             loader=here, autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -70,9 +73,9 @@ class WebPage:
         view = request.query_params.get("view", "")
         first = next((x for x in chosen if x.name == view), chosen[0] if chosen else None)
         answer = await self._answered(first, state) if first and not problem else None
-        amounts = await to_thread.run_sync(amounts_of, state, limiter=self._quick)
+        amounts = await to_thread.run_sync(amounts_of, state, limiter=self._small)
         html = self._pages.get_template("page.html").render(
-            version=__version__,
+            parcast=__version__,
             problem=problem,
             state=state,
             query=state.query(),
@@ -81,6 +84,7 @@ class WebPage:
             view=first.name if first else "",
             answer=self._shown(answer, state),
             fields=[FIELDS[name] for name in fields_of(chosen)],
+            version=state.version,
             tables=[x for x in self._folder.files if x.kind == "timings"],
             amounts=amounts,
         )
@@ -107,7 +111,7 @@ class WebPage:
                 return _file(f"{name}.{ending}", text, EXPORTS[ending])
             if name in ("program", "machine") and ending == "toml":
                 ask = partial(export_description, state, name)
-                own, text = await to_thread.run_sync(ask, limiter=self._quick)
+                own, text = await to_thread.run_sync(ask, limiter=self._small)
                 return _file(own, text, "application/toml")
         except ParcastError as refusal:
             return PlainTextResponse(f"{refusal}\n", 400)
@@ -117,23 +121,33 @@ class WebPage:
         """Take in files, and go on with all that there are."""
         from starlette.exceptions import HTTPException
 
+        back, added = "", []
         try:
             async with request.form(max_files=MOST_FILES, max_fields=10) as form:
+                back = str(form.get("back", ""))
                 for upload in form.getlist("files"):
                     if isinstance(upload, UploadFile) and upload.filename:
                         content = await upload.read()
                         add = partial(self._folder.add, upload.filename, content)
-                        await to_thread.run_sync(add, limiter=self._quick)
+                        added.append(await to_thread.run_sync(add, limiter=self._small))
         except (ParcastError, HTTPException) as refusal:
             text = refusal.detail if isinstance(refusal, HTTPException) else str(refusal)
             return self._refused(text)
-        return RedirectResponse("/", 303)
+        return self._back(back, [x.name for x in added])
 
     async def remove(self, request: Request) -> Response:
         """Forget a file."""
         async with request.form(max_files=0, max_fields=10) as form:
             self._folder.remove(str(form.get("name", "")))
-        return RedirectResponse("/", 303)
+            return self._back(str(form.get("back", "")))
+
+    def _back(self, query: str, added: Sequence[str] = ()) -> Response:
+        """Go back to the question with the files that there are now."""
+        there = {x.name for x in self._folder.files}
+        pairs = [(x, y) for x, y in parse_qsl(query) if x not in ("file", "donors") or y in there]
+        if any(x == "file" for x, _ in pairs):
+            pairs += [("file", name) for name in added]
+        return RedirectResponse(f"/?{urlencode(pairs)}" if pairs else "/", 303)
 
     async def static(self, request: Request) -> Response:
         """Give a style sheet or a script."""
@@ -166,7 +180,15 @@ class WebPage:
     async def _in_thread(self, panel: Panel, ask: Callable[[], Given]) -> Given:
         """Compute beside the server; quick answers do not wait for slow ones."""
         limiter = self._quick if panel.is_quick else self._slow
-        return await to_thread.run_sync(ask, limiter=limiter)
+
+        def computed() -> Given:
+            self.computing.append(panel.name)
+            try:
+                return ask()
+            finally:
+                self.computing.remove(panel.name)
+
+        return await to_thread.run_sync(computed, limiter=limiter)
 
     def _shown(self, answer: PanelAnswer | None, state: PageState) -> Markup:
         """Write an answer as a part of the page."""
@@ -175,7 +197,13 @@ class WebPage:
         template = self._pages.get_template("answer.html")
         html = Markup(answer.html)
         return Markup(
-            template.render(answer=answer, html=html, query=state.query(), endings=[*EXPORTS])
+            template.render(
+                answer=answer,
+                html=html,
+                query=state.query(),
+                version=state.version,
+                endings=[*EXPORTS],
+            )
         )
 
 
@@ -187,5 +215,5 @@ def _own(name: str) -> str:
 
 def _file(name: str, text: str, kind: str) -> Response:
     """Give a text as a file that is saved, not shown."""
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return Response(text, media_type=kind, headers=headers)

@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -14,12 +15,13 @@ from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import flag, option
 from parcast.cli.screen import tell
-from parcast.needs import EXTRAS, missing_package
 
 if TYPE_CHECKING:
+    from parcast.web.application import WebPage
     from parcast.web.folder import PageFolder
 
 PORT: Final = 8765
+NEEDED: Final = ("starlette", "uvicorn", "jinja2", "python_multipart")
 PATIENCE: Final = 2  # for requests that are answered when the page is to end [s]
 HELP: Final = """Open a page in the browser that answers what-if questions.
 
@@ -47,17 +49,22 @@ Examples:
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=A_FILE)
 @option("--port", Whole(0, 65_535), "Port to listen on; 0: any that is free.", default=PORT)
 @flag("--open", "Open the page in the browser of this machine.")
-def command(_: click.Context, *, files: tuple[str, ...], port: int, open: bool) -> int:
+def command(ctx: click.Context, /, *, files: tuple[str, ...], port: int, open: bool) -> int:
     """Serve the page until Ctrl-C."""
-    missing = [x for x in EXTRAS["web"].packages if find_spec(x) is None]
+    missing = [x for x in NEEDED if find_spec(x) is None]
     if missing:
-        raise missing_package("The page needs", missing[0], "web")
+        raise click.UsageError(
+            f'the page needs {missing[0]}. Install with: pip install "parcast[web]"', ctx
+        )
     from parcast.web.folder import PageFolder
 
     listening = _listening(port)
     with listening, PageFolder() as folder:
-        _add(folder, [os.path.join(folder.before, x) for x in files])
-        _serve(folder, listening, is_opened=open)
+        _add(folder, files)
+        page = _served(folder, listening, is_opened=open)
+    if page.computing:  # no thread can be ended, and Python would wait for it
+        sys.stdout.flush()
+        os._exit(ANSWERED)
     return ANSWERED
 
 
@@ -83,24 +90,27 @@ def _add(folder: "PageFolder", paths: Sequence[str]) -> None:
     from parcast.web.folder import LARGEST
 
     for path in paths:
-        with opened(path) as (_, stream):
+        with opened(os.path.join(folder.before, path)) as (_, stream):
             content = stream.read(LARGEST + 1)
         folder.add(path, content)  # type: ignore[arg-type]  # a path gives bytes
 
 
-def _serve(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) -> None:
+def _served(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) -> "WebPage":
     """Answer requests until the process is told to end."""
+    import logging
+
     import uvicorn
 
     from parcast.signals import Terminated
     from parcast.web.application import WebPage
 
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     page = WebPage(folder)
     page.begin()
     port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     config = uvicorn.Config(
         page.app(token=token, port=port),
-        log_level="error",
+        log_level="critical",  # who asks is told what is wrong
         access_log=False,
         server_header=False,
         lifespan="off",
@@ -115,3 +125,4 @@ def _serve(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) -
     with suppress(KeyboardInterrupt, Terminated):
         uvicorn.Server(config).run(sockets=[listening])
     tell("the page has ended.")
+    return page

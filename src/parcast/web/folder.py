@@ -12,14 +12,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Literal, Self
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, one_line
 from parcast.units import shown
 
 FileKind = Literal["program", "machine", "timings", "profile", "other"]
 MOST_FILES: Final = 100
 LARGEST: Final = 16_000_000  # of a file [B]
 LONGEST_NAME: Final = 80
-_OTHER = re.compile(r"[^A-Za-z0-9._+-]+")
+PREFIX: Final = "parcast-web-"  # of folders, before the number of their process
+_OTHER = re.compile(r"[^\w.+-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,15 @@ class PageFile:
     name: str
     kind: FileKind
     sha256: str
+    given: str  # path or name that it was given by
 
 
 class PageFolder:
-    """A folder that is gone when the page ends; a file of a name takes the place of the last."""
+    """A folder that is gone when the page ends, or the next one begins."""
 
     def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix="parcast-web-")
+        _remove_left()
+        self.path = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")
         self.before = os.getcwd()
         self._files: dict[str, PageFile] = {}
         self._lock = Lock()
@@ -55,24 +58,33 @@ class PageFolder:
         """All files, in the order in which they came."""
         return tuple(self._files.values())
 
-    def add(self, name: str, content: bytes) -> PageFile:
-        """Take a file in, or refuse it."""
-        own = plain_name(name)
+    def add(self, given: str, content: bytes) -> PageFile:
+        """Take a file in, or refuse it; one that is given again takes the place of the last."""
         if len(content) > LARGEST:
-            _refuse(own, f"have at most {LARGEST / 1e6:.0f} MB", f"{len(content) / 1e6:.0f} MB")
+            _refuse(given, f"have at most {LARGEST / 1e6:.0f} MB", f"{len(content) / 1e6:.0f} MB")
         with self._lock:
+            own = self._name_for(given)
             if own not in self._files and len(self._files) >= MOST_FILES:
-                _refuse(own, f"be one of at most {MOST_FILES} files", "more")
+                _refuse(given, f"be one of at most {MOST_FILES} files", "more")
             draft = Path(self.path, f".{own}")  # unknown to commands until it is known to be good
             try:
                 draft.write_bytes(content)
-                kind = _kind_of(str(draft), own, content)
+                kind = _kind_of(str(draft), given, content)
                 draft.replace(Path(self.path, own))
             finally:
                 draft.unlink(missing_ok=True)
-            added = PageFile(own, kind, hashlib.sha256(content).hexdigest())
-            self._files[own] = added
-        return added
+            digest = hashlib.sha256(content).hexdigest()
+            self._files[own] = PageFile(own, kind, digest, one_line(given))
+            return self._files[own]
+
+    def _name_for(self, given: str) -> str:
+        """Name for a file: its own, unless a file from elsewhere has it."""
+        own = plain_name(given)
+        stem, dot, ending = own.partition(".")
+        names = (own, *(f"{stem}-{i}{dot}{ending}" for i in range(2, MOST_FILES + 2)))
+        return next(
+            x for x in names if x not in self._files or self._files[x].given == one_line(given)
+        )
 
     def remove(self, name: str) -> None:
         """Forget a file, if it is there."""
@@ -91,6 +103,24 @@ def plain_name(name: str) -> str:
     return _OTHER.sub("_", last).lstrip("._-+")[-LONGEST_NAME:].lstrip("._-+") or "file"
 
 
+def _remove_left() -> None:
+    """Remove folders of pages that were killed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        process = path.name.removeprefix(PREFIX).partition("-")[0]
+        if os.name == "posix" and process.isdigit() and not _is_running(int(process)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        pass
+    return True
+
+
 def _kind_of(path: str, name: str, content: bytes) -> FileKind:
     """Tell what a file holds; a description that names files elsewhere is refused."""
     from parcast.characterisation.profiles.reading import kind_of_profile
@@ -101,9 +131,11 @@ def _kind_of(path: str, name: str, content: bytes) -> FileKind:
     if kind_of_profile(path):
         return "profile"
     kind = kind_of(path)
-    if kind not in ("program", "machine"):
-        return "other" if name.lower().endswith(".toml") else "timings"
+    if kind not in ("program", "machine") and not name.lower().endswith(".toml"):
+        return "timings"
     _refuse_other_files(name, content)
+    if kind not in ("program", "machine"):
+        return "other"  # such as costs, which a program names
     return "program" if kind == "program" else "machine"
 
 
@@ -111,8 +143,10 @@ def _refuse_other_files(name: str, content: bytes) -> None:
     """Refuse a program whose costs are in a file of another folder; here all are in one."""
     try:
         keys = tomllib.loads(content.decode("utf-8-sig"))
-    except ValueError:
-        return  # who reads it says what is wrong with it, and follows no path
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(
+            name, must="be valid TOML", got=shown(f"{error}"), hint="Correct it."
+        ) from None
     phases = keys.get("phase")
     for phase in phases if isinstance(phases, list) else []:
         io = phase.get("io") if isinstance(phase, dict) else None

@@ -5,10 +5,15 @@ out by the token, in a cookie that it cannot send, and by the names of host and 
 """
 
 import secrets
+from asyncio import CancelledError
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import ClientDisconnect
+
+from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -54,7 +59,13 @@ class Guard:
 
         answer = _foreign(scope, headers) or _oversized(scope, headers)
         answer = answer or self._entry(scope, headers)
-        await (answer or self._app)(scope, receive, sent)
+        try:
+            await (answer or self._app)(scope, receive, sent)
+        except (ClientDisconnect, CancelledError):
+            return  # who asked is gone, or the page ends
+        except Exception as failure:
+            text = f"{type(failure).__name__}: {failure}"
+            tell(f"this is a fault of parcast itself, in answering {scope['path']}: {text}")
 
     def _entry(self, scope: "Scope", headers: Mapping[str, str]) -> Any:
         """Turn the token of an address into a cookie; refuse who has neither."""

@@ -9,7 +9,8 @@ from parcast.errors import ParameterError
 from parcast.web.state import FIELDS, PageState
 
 COUNTS: Final = "1..64x2"  # of a program, where none are given
-MOST_POINTS: Final = 20_000  # of one answer
+MOST_POINTS: Final = 20_000  # of a prediction
+MOST_COUNTS: Final = 1_000  # of other answers
 LONG: Final = {"-p": "--processors", "-d": "--disks", "-n": "--size"}
 GOALS: Final = ("within", "budget", "efficiency", "certainty", "counts", "cores_per_node")
 RUNS: Final = ("p", "donors", "scaling")
@@ -32,7 +33,7 @@ class Panel:
         given = {x: state.fields[x] for x in self.fields if x in state.fields}
         if self.takes_amounts:
             given = {"p": COUNTS, **given}
-        _require_few(given)
+        _require_few(given, MOST_POINTS if self.name == "predict" else MOST_COUNTS)
         own = [(FIELDS[x].option, text) for x, text in given.items()]
         return [*own, *(("--set", f"{name}={text}") for name, text in amounts.items())]
 
@@ -41,9 +42,11 @@ class Panel:
         given = (f"{LONG.get(name, name)}={value}" for name, value in options)
         return [*self.command, *self.files, *given]
 
-    def line(self, options: Sequence[tuple[str, str]]) -> str:
-        """The command line, as a person types it."""
-        words = ["parcast", *self.command, *self.files]
+    def line(self, options: Sequence[tuple[str, str]], state: PageState) -> str:
+        """The command line, as a person types it: with the files as they were given."""
+        given = {x.name: x.given for x in state.files}
+        options = [(x, given.get(y, y) if x == "--donors" else y) for x, y in options]
+        words = ["parcast", *self.command, *(given.get(x, x) for x in self.files)]
         for name, value in options:
             words += [f"{LONG.get(name, name)}={value}"] if value[0] == "-" else [name, value]
         return shlex.join(words)
@@ -101,7 +104,7 @@ def fields_of(panels: Sequence[Panel]) -> list[str]:
     return [name for name in FIELDS if name in used]
 
 
-def _require_few(given: Mapping[str, str]) -> None:
+def _require_few(given: Mapping[str, str], most: int) -> None:
     """Refuse more points than are answered while one looks; others refuse what is no list."""
     from parcast.cli.ranges import parse_counts, parse_sizes
 
@@ -113,10 +116,10 @@ def _require_few(given: Mapping[str, str]) -> None:
             return
     many = given.get("vary", "")
     points *= 64 if ".." in many else many.count(",") + 1
-    if points > MOST_POINTS:
+    if points > most:
         raise ParameterError(
             "the counts",
-            must=f"make at most {MOST_POINTS:,} points on a page",
+            must=f"make at most {most:,} points on a page",
             got=f"{points:,}",
             hint="Give fewer, or use the command line.",
         )

@@ -92,13 +92,22 @@ class PageState:
         donors = fields.get("donors")
         if donors and donors not in known:
             _refuse("donors", "name a file of this page", donors, "Add the file first.")
-        return cls(
-            files=tuple(dict.fromkeys(chosen or files)), fields=fields, texts=texts, powers=powers
-        )
+        own = tuple(dict.fromkeys(chosen or files))
+        tables = {x.name for x in own if x.kind == "timings"}
+        if donors and tables == {donors}:
+            _refuse(
+                "donors", "be another table than the one to forecast", donors, "Choose it too."
+            )
+        return cls(files=own, fields=fields, texts=texts, powers=powers)
 
     def of_kind(self, kind: str) -> list[PageFile]:
         """Chosen files of a kind, without donors."""
         return [x for x in self.files if x.kind == kind and x.name != self.fields.get("donors")]
+
+    @property
+    def version(self) -> str:
+        """What tells these files from others of their names."""
+        return " ".join(f"{x.name}:{x.sha256[:12]}" for x in self.files)
 
     def query(self) -> str:
         """Write it as an address has it."""

@@ -28,21 +28,24 @@
       try {
         const answer = await fetch(`panel/${panel.dataset.panel}?${wanted}`);
         const text = await answer.text();
-        if (answer.ok) {
-          show(panel, text);
-          said.textContent = "";
-        } else {
-          said.textContent = text;
-        }
-      } catch {
-        said.textContent = "The server does not answer. Is it still running?";
+        if (!answer.ok) throw new Error(text);
+        show(panel, text);
+        said.textContent = isNew(panel) ? "A file was replaced elsewhere. Reload the page." : "";
+      } catch (failure) {
+        const isAnswer = !(failure instanceof TypeError);
+        said.textContent = isAnswer ? failure.message : "The server does not answer. Is it still running?";
+        break; // what stands below is dimmed: it is of another question
       }
       state.shown = wanted;
     }
     state.busy = false;
-    panel.classList.remove("is-old");
+    panel.classList.toggle("is-old", state.wanted !== state.shown);
     panel.removeAttribute("aria-busy");
   };
+
+  // Whether an answer is of other files than the page has amounts of.
+  const isNew = (panel) => form.querySelector(".amount") && !query().includes("file=")
+    && panel.querySelector(".given").dataset.version !== document.getElementById("answers").dataset.version;
 
   const show = (panel, html) => {
     const content = panel.querySelector(".content");
@@ -56,23 +59,30 @@
   const mark = (amounts) => {
     document.querySelectorAll(".amount").forEach((box) => {
       const now = amounts[box.dataset.name] || "";
-      box.querySelector("output").textContent = now;
+      const slider = box.querySelector("input[type=range]");
+      const factor = `times ${Number((2 ** slider.value).toPrecision(3))}`;
+      slider.setAttribute("aria-valuetext", factor);
+      box.querySelector("output").textContent = now && slider.value !== "0" ? `${now} (${factor})` : now;
       box.classList.toggle("changed", now !== "");
     });
   };
 
   let pause = 0;
-  const change = () => {
-    history.replaceState(null, "", `./?${query()}`);
+  const change = (event) => {
+    const address = `./?${query()}`;
+    if (event.type === "input") history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    document.querySelectorAll("input[name=back]").forEach((x) => { x.value = query(); });
     panels.filter((x) => "quick" in x.dataset).forEach(ask);
     clearTimeout(pause);
     pause = setTimeout(() => panels.filter((x) => !("quick" in x.dataset)).forEach(ask), PAUSE);
   };
 
   if (form && panels.length) {
-    form.addEventListener("submit", (event) => { event.preventDefault(); change(); });
+    form.addEventListener("submit", (event) => { event.preventDefault(); change(event); });
     document.querySelectorAll(".amount input[type=range]").forEach((x) => x.addEventListener("input", change));
     form.addEventListener("change", change);
+    addEventListener("popstate", () => location.reload());
     document.querySelectorAll(".files input[type=checkbox]").forEach((x) => x.addEventListener("change", () => {
       location.search = query();
     }));
@@ -81,7 +91,7 @@
 
   // Files are dropped anywhere on the page.
   const drop = document.querySelector(".drop");
-  const files = drop.querySelector("input");
+  const files = drop.querySelector("input[type=file]");
   files.addEventListener("change", () => drop.submit());
   addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   addEventListener("dragleave", () => drop.classList.remove("over"));

@@ -18,6 +18,7 @@ from parcast.errors import one_line
 from parcast.show.documents import title_of
 from parcast.show.html import answer_of, worth_of
 from parcast.show.page.picture import PagePicture, figure_of, pictures_of
+from parcast.show.pictures.canvas import files_in
 from parcast.show.sheet import Sheet
 from parcast.show.warning import gathered
 from parcast.version import __version__
@@ -86,17 +87,19 @@ def page_of(answers: Sequence[Answer], *, title: str = "", command: str = "") ->
 
     `title` is by default that of the only answer; `command` is the line that made the page.
     """
-    title = one_line(title or (answers[0].title if len(answers) == 1 else "Report"))
+    titles = titles_of(answers)
+    headings = titles if len(answers) > 1 else [""]
+    title = one_line(title or (titles[0] if len(answers) == 1 else "Report"))
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} - parcast</title>\n<style>\n{part('page.css')}</style>\n"
-        f"</head>\n<body>\n<header>\n<h1>{escape(title)}</h1>\n{_contents(answers)}</header>\n"
+        f"</head>\n<body>\n<header>\n<h1>{escape(title)}</h1>\n{_contents(titles)}</header>\n"
         "<main>\n"
     )
-    for i, answer in enumerate(answers, start=1):
-        yield from section_of(answer, i, is_alone=len(answers) == 1)
+    for i, (answer, heading) in enumerate(zip(answers, headings, strict=True), start=1):
+        yield from section_of(answer, i, heading=heading)
     yield f"</main>\n<footer>\n{_made_by(command)}</footer>\n"
     yield f"<script>\n{part('page.js')}</script>\n</body>\n</html>\n"
 
@@ -107,22 +110,34 @@ def part(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-def _contents(answers: Sequence[Answer]) -> str:
+def _contents(titles: Sequence[str]) -> str:
     """List the answers of a page of several."""
-    if len(answers) == 1:
+    if len(titles) == 1:
         return ""
     items = "".join(
-        f'<li><a href="#answer-{i}">{escape(one_line(x.title))}</a></li>'
-        for i, x in enumerate(answers, start=1)
+        f'<li><a href="#answer-{i}">{escape(x)}</a></li>' for i, x in enumerate(titles, start=1)
     )
     return f'<nav aria-label="Answers"><ul>{items}</ul></nav>\n'
 
 
-def section_of(answer: Answer, number: int | str, *, is_alone: bool) -> Iterator[str]:
-    """Give one answer: what it is worth, its pictures, its tables, and where it comes from."""
-    name = escape(one_line(answer.title))
+def titles_of(answers: Sequence[Answer]) -> list[str]:
+    """What answers are called beside each other: equal titles with their files."""
+    titles = [one_line(x.title) for x in answers]
+    own = [", ".join(dict.fromkeys(files_in(x.origin.get("inputs")))) for x in answers]
+    return [
+        f"{title} ({one_line(files)})" if files and titles.count(title) > 1 else title
+        for title, files in zip(titles, own, strict=True)
+    ]
+
+
+def section_of(answer: Answer, number: int | str, *, heading: str = "") -> Iterator[str]:
+    """Give one answer: what it is worth, its pictures, its tables, and where it comes from.
+
+    `heading` is what it is called among others; alone it has none.
+    """
+    name = escape(heading or one_line(answer.title))
     yield f'<section class="answer" id="answer-{number}" aria-label="{name}">\n'
-    if not is_alone:
+    if heading:
         yield f"<h2>{name}</h2>\n"
     yield f'<div class="worth">{"".join(map(worth_of, answer.sheets))}</div>\n'
     for i, picture in enumerate(answer.pictures, start=1):

@@ -33,7 +33,7 @@ def sheet_of(result: TimingsExplained, *, show_all: bool = False) -> Sheet:
             warnings=(*only.warnings, *(f"{a}: {b}" for a, b in result.refused.items())),
         )
     return Sheet(
-        title=f"{len(result.series)} series, the slowest first",
+        title=f"Parts of the time of {len(result.series)} series, the slowest first",
         parts=tuple(parts),
         warnings=tuple(f"{a}: {b}" for a, b in result.refused.items()),
         left_out=left_out,
