@@ -37,7 +37,7 @@ STYLE: Final = "".join(
         ",".join(f"{x} .{SCOPE}" for x in IS_DARK),
         "{",
         *(f"{name}:{colour};" for name, colour in DARK.items()),
-        "}",
+        f"}}.{SCOPE} .verdict{{border-left:.3em solid #d98200;padding-left:.7em}}",
     ]
 )
 SIZE: Final = "display:block;width:100%;min-width:30rem;max-width:52rem;height:auto"
