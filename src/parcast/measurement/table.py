@@ -20,16 +20,16 @@ from parcast.errors import Argument, ParameterError
 from parcast.files.document import check_place, csv_pieces, unguarded, write_document
 from parcast.files.held import hold, let_go
 from parcast.measurement.point import MeasuredPoint
-from parcast.timings.disturbed import USED
+from parcast.timings.disturbed import LEFT_OUT, USED
 from parcast.trials.command import Ran
 from parcast.trials.trial import Trial
 from parcast.units import shown
 
 MARK: Final = "# parcast measure: "  # before the JSON that says what was measured
-OK, FAILED, TIMEOUT, DISTURBED = "ok", "failed", "timeout", "disturbed"
+OK, FAILED, TIMEOUT = "ok", "failed", "timeout"
+DISTURBED, OVERSUBSCRIBED = LEFT_OUT  # by others; by more ranks than cores
 SYNCED: Final = 1.0  # time for which runs may not be on the disk: writing there takes ms [s]
 RESERVE: Final = 2**14  # for a run that ends when the disk is full, in the file of the lock [B]
-OVERSUBSCRIBED: Final = "oversubscribed"  # more ranks than cores
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,6 +33,7 @@ from parcast.words import disturbance, listed
 OVERSUBSCRIBED_TIME: Final = (
     "oversubscribed_time"  # in place of time_s: no other reader takes it for a time
 )
+LEFT_OUT: Final = ("disturbed", "oversubscribed")  # status of runs that ended and do not count
 USED: Final = "ok-disturbed"  # status of a run that was disturbed and counts for lack of others
 TOLERANCE: Final = 0.2  # over the least, above which a quantum is a slow one [1] [D]
 SHARE: Final = 0.15  # of slow quanta, above which a run was disturbed [1] [D]

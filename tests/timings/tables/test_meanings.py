@@ -87,6 +87,12 @@ def test_runs_that_failed_by_a_column_of_their_own_are_left_out(title, good, bad
     assert f"1 failed run left out ({bad})" in notes
 
 
+def test_runs_that_are_left_out_and_ended_are_not_called_failed():
+    rows = "p,time_s,status\n1,8,ok\n2,4,ok\n4,9,{}\n4,3,{}\n"
+    assert "2 runs left out (oversubscribed" in str(read(rows.format(*["oversubscribed"] * 2))[1])
+    assert "2 failed runs left out" in str(read(rows.format("disturbed", "failed"))[1])
+
+
 def test_runs_that_were_stopped_have_bounds():
     rows = "1,10,ok,1e9\n2,5,ok,1e9\n4,60,timeout,\n8,7,failed,1e9\n16,nan,timeout,\n"
     runs, notes = read(f"p,time_s,status,memory_B\n{rows}")

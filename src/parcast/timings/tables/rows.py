@@ -35,6 +35,7 @@ from parcast.timings.columns import (
     time_unit,
 )
 from parcast.timings.disturbed import (
+    LEFT_OUT,
     OVERSUBSCRIBED_TIME,
     USED,
     Oversubscribed,
@@ -336,8 +337,9 @@ class ColumnsRead:
             return self._oversubscribed.notes
         kinds = [shown(x) if x else "no time" for x in self._failed]
         bounds = sum(len(x["time"]) for x in self._cut_off)
+        runs = "run" if {*kinds} <= {*LEFT_OUT} else "failed run"
         return [
-            f"{count} failed run{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})",
+            f"{count} {runs}{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})",
             *([AS_BOUNDS.format(bounds)] if bounds else []),
             *self._oversubscribed.notes,
         ]
