@@ -140,6 +140,7 @@ class ParcastError(Exception):
     Bad\nworse.
     """
 
+    text: Text
     below: tuple[Text, ...] = ()  # lines that stand below the first
 
     def __init__(self, text: Text = "", *, below: Iterable[Text] = (), **others: Any) -> None:
@@ -189,6 +190,11 @@ class ParameterError(ParcastError, ValueError):
         Lines below that.
     """
 
+    name: str
+    must: Text
+    got: Text | None
+    hint: Text
+
     def __init__(
         self,
         name: str,
@@ -236,6 +242,9 @@ class FitFailed(ParcastError, ArithmeticError):  # noqa: N818 - says what happen
     'All times are at p = 8.'
     """
 
+    outcome: str
+    reason: str
+
     def __init__(self, reason: str, *, outcome: str = "", below: Iterable[Text] = ()) -> None:
         self.outcome, self.reason = outcome, reason  # what there is not, and why
         super().__init__(f"{outcome} {reason}".lstrip(), below=below)
@@ -261,6 +270,8 @@ class Problem:
 
 class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
     """A file has errors: all of them, with their places."""
+
+    problems: tuple[Problem, ...]
 
     def __init__(self, path: str, problems: Sequence[Problem], *, unlisted: int = 0) -> None:
         self.path = path

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from inspect import Parameter, Signature
-from typing import Any, Final, get_args
+from typing import Any, ClassVar, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,8 @@ class DescriptionError(ParameterError):
 class Description(BaseModel):
     """Base of all descriptions: frozen, without unknown keys."""
 
-    model_config = ConfigDict(
+    __signature__: ClassVar[Signature]
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True
     )
 

@@ -3,7 +3,7 @@
 Any key may be missing as long as the program does not need it; otherwise the message names it.
 """
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,7 +261,10 @@ _KINDS: Final[dict[str, Any]] = {
     "barrier": (Barrier, Barrier()),
 }
 globals().update({kind.__name__: kind for kind, _ in _KINDS.values()})  # pickle looks there
-Primitives: Final[type[Description]] = create_model("Primitives", __base__=Description, **_KINDS)
+if TYPE_CHECKING:  # made from PRIMITIVES, so that its keys are not known before
+    Primitives: TypeAlias = Description
+else:
+    Primitives = create_model("Primitives", __base__=Description, **_KINDS)
 
 
 class Machine(Description):
@@ -294,7 +297,7 @@ class Machine(Description):
     node: ComputeNode = ComputeNode()
     network: Network = Network()
     storage: Storage = Storage()
-    primitives: Primitives = Primitives()  # type: ignore[valid-type]  # made from PRIMITIVES
+    primitives: Primitives = Primitives()
     price: Price = Price()
     fit: FitRecord | None = Field(
         default=None, description="The fit that wrote the constants; `parcast fit` writes it."

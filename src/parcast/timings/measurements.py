@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -390,7 +390,7 @@ class Measurements:
             )
         )
 
-    __hash__ = None  # type: ignore[assignment]  # equal by content, which arrays cannot hash
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # equal by content, as arrays are
 
     def __reduce__(self) -> tuple[Callable[..., Measurements], tuple[Any, ...]]:
         """Pickle as columns, so that the copy is checked and read-only too."""

@@ -124,7 +124,14 @@ class PipelinePhase(Phase):
     source: ClassVar[str] = (
         "Kuntraruk, Pottenger and Ross 2005, doi:10.1109/TPDS.2005.143, and parcast's schedule"
     )
-    fitted = ("task", "merge", "communication", "fetch", "overhead", "startup")
+    fitted: ClassVar[tuple[str, ...]] = (
+        "task",
+        "merge",
+        "communication",
+        "fetch",
+        "overhead",
+        "startup",
+    )
     resources: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("task", "merge", "fetch", "overhead"), "compute"),
         "communication": "communication",
