@@ -4,7 +4,7 @@ MINUTES ?= 30  # of make fuzz
 SEED ?= 0
 BIN := .venv/bin
 
-.PHONY: demo test coverage fuzz lint types format reference docs docs-links benchmark benchmark-solvers clean
+.PHONY: demo test coverage fuzz lint types format reference docs docs-links benchmark benchmark-solvers dist try-dist clean
 
 demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
@@ -65,6 +65,14 @@ docs-links: .venv/.docs  ## whether links to other sites still lead somewhere; n
 .venv/.docs: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group docs
 	touch .venv/.demo $@
+
+dist: .venv/bin/python  ## the wheel and the sdist that it is built from
+	$(BIN)/python -m pip install --quiet --group dist
+	rm -rf dist
+	$(BIN)/python -m build
+
+try-dist: dist  ## install the wheel in a clean environment of each Python, and try it
+	$(BIN)/python benchmarks/release.py
 
 benchmark: .venv/.demo  ## beside Extra-P, SciPy and SimPy, in an environment of their own
 	test -x .venv-benchmark/bin/python || $(PYTHON) -m venv .venv-benchmark

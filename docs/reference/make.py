@@ -1,4 +1,4 @@
-"""Write the pages that repeat what the code says: command-line.md, json.md and ../llms.txt.
+"""Write the pages that repeat the code: command-line.md, json.md, ../llms.txt and parcast.1.
 
     python docs/reference/make.py       (or: make reference)
 
@@ -112,7 +112,9 @@ UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
 
 
 def with_made(page: Path, made: str) -> str:
-    """Put what is made between the marks of a page."""
+    """Put what is made between the marks of a page; all of a manual page is made."""
+    if page.suffix == ".1":
+        return made
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     return f"{before}{BEGIN}\n{made.strip()}\n\n{END}{after}"
@@ -389,7 +391,44 @@ def required(function: object) -> list[str]:
     ]
 
 
+# The manual page
+
+
+def manual() -> str:
+    """Give the manual page, in roff: all commands with their options."""
+    first, *rest = in_roff(cli.help or "")
+    text = ['.TH PARCAST 1 "" parcast', ".SH NAME", f"parcast \\- {first.lower().rstrip('.')}"]
+    text += [".SH SYNOPSIS", ".B parcast", r"COMMAND [OPTIONS] [FILES]", ".SH DESCRIPTION", *rest]
+    text.append(".SH COMMANDS")
+    for name, command, ctx in commands(cli, click.Context(cli, info_name="parcast")):
+        usage = " ".join(command.collect_usage_pieces(ctx))
+        text += [f".SS {in_line(f'parcast {name} {usage}')}", *in_roff(command.help or "")]
+        for names, help in options_of(command):
+            text += [".TP", f".B {in_line(names)}", in_line(" ".join(help.split()))]
+    site = "docs/README.md, in the sources: tutorials, how-tos, all answers and their accuracy."
+    return "\n".join([*text, ".SH SEE ALSO", site, ""])
+
+
+def in_roff(help: str) -> Iterator[str]:
+    r"""Write the help of a command, in which a paragraph that begins with \b keeps its lines."""
+    for count, paragraph in enumerate(inspect.cleandoc(help).split("\f")[0].split("\n\n")):
+        lines = paragraph.strip("\n").splitlines()
+        if count:
+            yield ".PP"
+        if lines and lines[0] == "\b":
+            yield from [".nf", *map(in_line, lines[1:]), ".fi"]
+        elif lines:
+            yield in_line(" ".join(x.strip() for x in lines))
+
+
+def in_line(text: str) -> str:
+    """Write a line of text so that roff takes nothing in it for a command of its own."""
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{text}" if text.startswith((".", "'")) else text
+
+
 PAGES = {
+    "parcast.1": manual,
     "command-line.md": command_line,
     "json.md": documents,
     "../llms.txt": assistant_page,
