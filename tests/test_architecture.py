@@ -18,6 +18,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 DIRECTIONS = [  # a module imports from its own folder, and from folders above it in this list
     {"advice"},
     {"aliases", "errors", "places", "signals", "version"},
+    {"needs"},
     {"units", "files", "queueing", "numerics"},
     {"expressions", "words", "mpi"},
     {"show"},

@@ -31,8 +31,8 @@ from parcast.errors import (
 )
 from parcast.expressions import Overflow
 from parcast.importers.content import MissingLibrary
+from parcast.needs import MissingPackage
 from parcast.pipeline.engine.failures import Unfit
-from parcast.show.pictures.canvas import MissingPackage
 from parcast.trials.clock import TimeIsOver
 from parcast.units import OtherDimension
 

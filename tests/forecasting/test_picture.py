@@ -23,7 +23,8 @@ from parcast.forecasting.own_runs.call_paths import made_consistent
 from parcast.forecasting.panel import spread
 from parcast.forecasting.picture import figure_of, two_lines
 from parcast.forecasting.result import Forecast, one_series
-from parcast.show.pictures.canvas import MissingPackage, save_figure
+from parcast.needs import MissingPackage
+from parcast.show.pictures.canvas import save_figure
 from parcast.show.pictures.scales import fitting_ticks, round_ticks
 from parcast.timings.measurements import Measurements
 from tests.written import svg_text

@@ -68,5 +68,5 @@ def test_a_damaged_file_is_refused_and_so_is_one_without_the_library(table, monk
     with pytest.raises(FileProblems, match="file that pyarrow can read, got"):
         import_timings(path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ModuleNotFoundError, match=r"Install it: pip install 'parcast\[parquet\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "parcast\[parquet\]"'):
         import_timings(path)

@@ -202,7 +202,7 @@ def test_without_the_library_the_extra_and_the_route_that_needs_none_are_told(mo
     with pytest.raises(MissingLibrary) as caught:
         import_timings([SPOT], "caliper")
     said = str(caught.value)
-    assert "pip install 'parcast[caliper]'" in said
+    assert 'pip install "parcast[caliper]"' in said
     assert f"cali-query -q 'select * format json-split' {SPOT} > profile.json" in said
 
 

@@ -250,7 +250,7 @@ def test_a_missing_library_is_told_with_its_extra(monkeypatch, tmp_path):
     path = write_cubex(tmp_path / "profile.cubex")
     with pytest.raises(MissingLibrary) as caught:
         read([path])
-    assert "pip install 'parcast[cubex]'" in str(caught.value)
+    assert 'pip install "parcast[cubex]"' in str(caught.value)
     assert caught.value.name == "pycubexr"
     assert str(path) in str(caught.value)
 

@@ -252,7 +252,7 @@ def test_without_pydarshan_the_extra_and_the_route_that_needs_none_are_told(monk
         read([log])
     said = str(caught.value)
     assert "needs darshan, which is not installed" in said
-    assert "pip install 'parcast[darshan]'" in said
+    assert 'pip install "parcast[darshan]"' in said
     assert f"darshan-parser {log} > log.txt" in said
     assert isinstance(caught.value, ModuleNotFoundError)
 

@@ -6,7 +6,6 @@ so that a launch that is interrupted keeps what it has. A torn last line is igno
 
 import json
 import os
-import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -241,6 +240,8 @@ def repeated(
 
 def cores_taken() -> int:
     """How often the system has taken the core from this process for another one. [1]."""
+    import resource  # which not every system has
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 

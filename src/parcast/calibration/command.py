@@ -116,7 +116,9 @@ def require_means(only: Sequence[str], directory: str | None) -> None:
     from parcast.errors import RunFailed
     from parcast.files.document import why_not_writable
     from parcast.mpi.find import find_mpi
+    from parcast.needs import require_unix
 
+    require_unix("Measuring a machine needs")
     if not NEEDS_MPI.isdisjoint(only):
         try:
             find_mpi()

@@ -141,7 +141,15 @@ class Commands(click.Group):
 def cli(ctx: click.Context) -> None:
     """Print what to try first on a terminal where no command is named, or else the help."""
     if ctx.invoked_subcommand is None:
-        click.echo(FIRST if sys.stdout and sys.stdout.isatty() else ctx.get_help())
+        click.echo(first() if sys.stdout and sys.stdout.isatty() else ctx.get_help())
+
+
+def first() -> str:
+    """Say what to try first, and what each extra that is not installed is for."""
+    from parcast.needs import EXTRAS, install, missing_extras
+
+    missing = [f"  {install(x):33} {EXTRAS[x].purpose}" for x in missing_extras()]
+    return "\n".join([FIRST, *(["", "Not installed:"] if missing else []), *missing])
 
 
 def main() -> NoReturn:

@@ -192,9 +192,9 @@ def _require_matplotlib() -> None:
     import logging
 
     if find_spec("matplotlib") is None:
-        raise click.ClickException(
-            'Figures need matplotlib. Install with: pip install "parcast[plot]"'
-        )
+        from parcast.needs import missing_package
+
+        raise missing_package("Figures need", "matplotlib", "plot")
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 

@@ -31,7 +31,7 @@ def hold(path: Path, *, is_awaited: bool = True) -> int | None:
     try:
         is_folder = stat.S_ISDIR(path.lstat().st_mode)
         how = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR
-        descriptor = os.open(path, how | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, how | os.O_NOFOLLOW)
     except OSError:
         return None
     try:

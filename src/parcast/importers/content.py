@@ -22,6 +22,7 @@ from parcast.files.decoding import UTF8_MARK, gunzip, opened, to_utf8
 from parcast.files.faults import Faults
 from parcast.files.numbers import whole_of_json
 from parcast.importers.counts import count_in
+from parcast.needs import install
 from parcast.units import shown
 
 REMEDY: Final = (
@@ -267,8 +268,7 @@ def missing_library(
 ) -> MissingLibrary:
     """Say which extra of parcast installs a library, which is missing for a reason or for none."""
     reason = f"does not load: {why}" if why else "is not installed"
-    install = Command(("pip", "install", f"parcast[{extra}]"))
-    message = f"needs {name}, which {reason}. Install it: {install}. {otherwise}"
+    message = f"needs {name}, which {reason}. Install with: {install(extra)} {otherwise}"
     missing = MissingLibrary(faults.path, [Problem(message=message.rstrip())])
     missing.name = name
     return missing

@@ -1,7 +1,6 @@
 """Runs of a Python function that takes the values of a point by their names."""
 
 import os
-import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -109,5 +108,7 @@ def _words(fault: Exception) -> str:
 
 def _used() -> tuple[float, float]:
     """Processor time of this process, and of the system for it [s]."""
+    import resource  # which not every system has
+
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime, used.ru_stime

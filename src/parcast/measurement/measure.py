@@ -39,6 +39,7 @@ from parcast.measurement.table import (
     row_of,
 )
 from parcast.mpi.find import available_cores
+from parcast.needs import require_unix
 from parcast.timings.disturbed import USED
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
@@ -138,6 +139,7 @@ def measured(
 
     The runs are made by a `launcher` of the command, on so many `cores`; by default here.
     """
+    require_unix("Measuring a program needs")
     cores = cores or len(available_cores())
     runs = as_whole("runs", runs, least=1, hint="Give 1 or more.")
     warmup = as_whole("warmup", warmup, least=0, hint="Give 0 or more.")

@@ -221,8 +221,9 @@ class RunTable:
                     got=f"{shown(self.path)}, which another one is writing",
                     hint="Wait for it, or choose another name.",
                 )
-            with suppress(OSError):
-                os.posix_fallocate(self._held, 0, RESERVE)
+            if hasattr(os, "posix_fallocate"):  # macOS has none
+                with suppress(OSError):
+                    os.posix_fallocate(self._held, 0, RESERVE)
 
     def _lock(self) -> Path:
         """File beside it, as the table itself is replaced."""

@@ -16,8 +16,9 @@ from importlib.util import find_spec
 from typing import Final
 
 from parcast.errors import RunFailed
+from parcast.needs import install, require_unix
 
-INSTALL: Final = 'Install mpi4py and an MPI with: pip install "parcast[mpi]"'
+INSTALL: Final = f"Install mpi4py and an MPI with: {install('mpi')}"
 PATIENCE: Final = 30.0  # that mpiexec has to tell its version [s]
 _VERSION = re.compile(r"(?<!\d)\d++(?:\.\d+)+\w*")
 _VENDORS: Final = {
@@ -67,6 +68,7 @@ class Mpi:
 
 def find_mpi() -> Mpi:
     """MPI that ranks can be started with: that of this environment, else the first on the path."""
+    require_unix("Starting ranks needs")
     if find_spec("mpi4py") is None:
         raise RunFailed(f"Starting ranks needs mpi4py, which is not installed. {INSTALL}")
     beside = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))

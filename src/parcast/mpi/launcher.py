@@ -50,9 +50,9 @@ _BANNER: Final = re.compile(  # what MPICH and Intel MPI say of ranks that faile
     r"your application\.|Please see the FAQ page for debugging"
 )
 _SIGNAL: Final = re.compile(r"\bsignal ([0-9]{1,3})")
-_HINTS: Final[dict[int, str]] = {
-    signal.SIGKILL: ", as happens when memory runs out",
-    signal.SIGBUS: ", as happens when /dev/shm is full",
+_HINTS: Final = {
+    "SIGKILL": ", as happens when memory runs out",
+    "SIGBUS": ", as happens when /dev/shm is full",
 }
 _KINDS: Final[dict[str, type[ParcastError]]] = {
     kind.__name__: kind for kind in (ParameterError, FitFailed, RunFailed)
@@ -288,7 +288,7 @@ def _signal_of(status: int, words: str) -> str:
         return ""
     name = signal.strsignal(number) or f"signal {number}"
     return f"{'mpiexec' if status < 0 else 'a rank'} was ended by a signal: {name}" + (
-        _HINTS.get(number, "")
+        _HINTS.get(signal.Signals(number).name, "")
     )
 
 

@@ -105,7 +105,7 @@ def _leased(path: Path) -> Iterator[bool | None]:
     except ImportError:
         yield None
         return
-    file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         is_unused: bool | None = True
         try:

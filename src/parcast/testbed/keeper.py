@@ -30,7 +30,7 @@ HOME: Final = Path(SHARED_MEMORY) / "parcast"
 READY: Final = b"ready"
 INTERRUPT: Final = b"i"
 GRACE: Final = 1.0  # for COMMAND to end by itself when the testbed is taken away [s]
-IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+IGNORED: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         int(arguments[2]),
     )
     for name in IGNORED:
-        signal.signal(name, signal.SIG_IGN)
+        signal.signal(signal.Signals[name], signal.SIG_IGN)
     for descriptor in (watched, report):
         os.set_inheritable(descriptor, False)
     try:
@@ -171,8 +171,8 @@ def _start(plan: KeeperTask) -> int:
     """Start COMMAND and return its process."""
     process = os.fork()
     if process == 0:
-        for name in (*IGNORED, signal.SIGPIPE):
-            signal.signal(name, signal.SIG_DFL)
+        for name in (*IGNORED, "SIGPIPE"):
+            signal.signal(signal.Signals[name], signal.SIG_DFL)
         with suppress(OSError):
             os.execvpe(plan.command[0], plan.command, os.environ | plan.environment)
         os._exit(127)

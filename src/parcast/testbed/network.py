@@ -122,7 +122,7 @@ def unshare(kinds: int) -> None:
 
 def enter(path: Path) -> None:
     """Put this process into the namespace that stands at `path`."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         _call("setns", ctypes.c_int(descriptor), ctypes.c_int(0))
     finally:

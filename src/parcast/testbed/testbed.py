@@ -99,7 +99,7 @@ class StartedKeeper:
 def _is_in_foreground() -> bool:
     """Whether an interrupt from a terminal goes to this process and those it started."""
     try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
+        terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError:
         return False
     try:

@@ -54,5 +54,5 @@ def system_load() -> float | None:
     """Load of the system in the last minute; None where nobody tells [1]."""
     try:
         return os.getloadavg()[0]
-    except OSError:
+    except (AttributeError, OSError):  # the former of Windows
         return None

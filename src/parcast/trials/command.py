@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any, Final, NoReturn, Self, TypeAlias
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
+from parcast.needs import require_unix
 from parcast.signals import as_interrupts
 from parcast.trials.trial import C, Launch, Trial
 from parcast.units import format_quantity, shown
@@ -225,6 +225,7 @@ def runner() -> Iterator[Run]:
 
     Blocks within the block share its process, which takes longer to start than many programs run.
     """
+    require_unix("Running a program needs")
     outer = _OPEN.get()
     run = outer or _Runner()
     token = _OPEN.set(run)
@@ -289,6 +290,8 @@ class CoreAccount:
     @classmethod
     def now(cls) -> Self:
         """Read the accounts."""
+        import resource  # which not every system has
+
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return cls(core_seconds(), used.ru_utime + used.ru_stime, time.perf_counter())
 

@@ -7,7 +7,6 @@ processes, it is made beside it, unless that would evade a limit. A group is loc
 one whose lock is free was left behind, and is removed by the next that is made.
 """
 
-import fcntl
 import os
 import signal
 import time
@@ -210,6 +209,8 @@ def remove_left(folder: str) -> None:
 
 def _locked(folder: str) -> int | None:
     """Lock a group; None if another process has it."""
+    import fcntl  # which not every system has
+
     try:
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:

@@ -15,13 +15,13 @@ from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import flag, option
 from parcast.cli.screen import tell
+from parcast.needs import EXTRAS, missing_package
 
 if TYPE_CHECKING:
     from parcast.web.application import WebPage
     from parcast.web.folder import PageFolder
 
 PORT: Final = 8765
-NEEDED: Final = ("starlette", "uvicorn", "jinja2", "python_multipart")
 PATIENCE: Final = 2  # for requests that are answered when the page is to end [s]
 HELP: Final = """Open a page in the browser that answers what-if questions.
 
@@ -49,13 +49,11 @@ Examples:
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=A_FILE)
 @option("--port", Whole(0, 65_535), "Port to listen on; 0: any that is free.", default=PORT)
 @flag("--open", "Open the page in the browser of this machine.")
-def command(ctx: click.Context, /, *, files: tuple[str, ...], port: int, open: bool) -> int:
+def command(_: click.Context, *, files: tuple[str, ...], port: int, open: bool) -> int:
     """Serve the page until Ctrl-C."""
-    missing = [x for x in NEEDED if find_spec(x) is None]
+    missing = [x for x in EXTRAS["web"].packages if find_spec(x) is None]
     if missing:
-        raise click.UsageError(
-            f'the page needs {missing[0]}. Install with: pip install "parcast[web]"', ctx
-        )
+        raise missing_package("The page needs", missing[0], "web")
     from parcast.web.folder import PageFolder
 
     listening = _listening(port)

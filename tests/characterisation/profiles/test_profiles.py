@@ -394,5 +394,5 @@ def test_a_missing_library_is_told(kind, extra, tmp_path, monkeypatch):
     path = WRITERS[kind](tmp_path, 1, 480)
     for name in ("caliperreader", "pycubexr"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingLibrary, match=rf"pip install 'parcast\[{extra}\]'"):
+    with pytest.raises(MissingLibrary, match=rf'pip install "parcast\[{extra}\]"'):
         parcast.read_profiles(path)

@@ -435,7 +435,7 @@ class NullFiles:
     def __init__(self, schema: Schema, clock: Callable[[], float]) -> None:
         self.seconds, self.size = 0.0, 0  # of encoding what was written [s], [B]
         self._schema, self._clock = schema, clock
-        self._file = os.open(NOWHERE, os.O_WRONLY | os.O_CLOEXEC)
+        self._file = os.open(NOWHERE, os.O_WRONLY)
         self._chunk: tuple[int, Point] | None = None
         self._target: ChunkWriter | None = None
         if schema.operation != "read":

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from parcast.arrays.store.grid import Index
+from parcast.needs import missing_package
 from parcast.places import load
 
 CHECKSUM: Final = 4  # length of a CRC32C [B]
@@ -29,7 +30,6 @@ PIECE: Final = 1 << 12  # of packed bytes, where it is not known to what they un
 LEVELS: Final = {"zstd": range(-131_072, 23), "gzip": range(10), "crc32c": range(1)}
 BLOSC: Final = ("blosc", "numcodecs.blosc")
 BLOSC_HEADER: Final = struct.Struct("<4xIII")  # versions, flags; sizes: unpacked, block, packed
-INSTALL: Final = 'Install it with: pip install "parcast[arrays]"'
 
 OPAQUE: Final = np.dtype("V1")  # of elements that are not read here
 
@@ -50,9 +50,7 @@ def _extend() -> Any:
     try:
         return load("google_crc32c:extend")
     except ImportError:
-        raise ModuleNotFoundError(
-            f"Array stores need google-crc32c. {INSTALL}", name="google_crc32c"
-        ) from None
+        raise missing_package("Array stores need", "google-crc32c", "arrays") from None
 
 
 def crc32c(parts: Iterable[Buffer]) -> bytes:
@@ -70,9 +68,7 @@ def _zstandard() -> Any:
     try:
         import zstandard
     except ImportError:
-        raise ModuleNotFoundError(
-            f"Compressed array stores need zstandard. {INSTALL}", name="zstandard"
-        ) from None
+        raise missing_package("Compressed array stores need", "zstandard", "arrays") from None
     return zstandard
 
 

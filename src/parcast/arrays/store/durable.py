@@ -22,7 +22,7 @@ EXCHANGE: Final = 2  # RENAME_EXCHANGE
 AT_FDCWD: Final = -100
 WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
 NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
-NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 LARGEST_SMALL: Final = 1 << 27  # metadata: that of arrays that parcast writes takes about 1 kB [B]
 MOST_PARTS: Final = 1024  # of one write, on Linux and elsewhere
 REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
@@ -92,7 +92,7 @@ def open_regular(
     path: str | os.PathLike[str], flags: int = os.O_RDONLY, *, folder: int | None = None
 ) -> int:
     """Open a regular file: a pipe would wait for another process, a device has no end."""
-    file = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666, dir_fd=folder)
+    file = os.open(path, flags | os.O_NONBLOCK, 0o666, dir_fd=folder)
     if stat.S_ISREG(os.fstat(file).st_mode):
         return file
     os.close(file)
@@ -199,7 +199,7 @@ class Unflushed:
     def __init__(self, top: str | os.PathLike[str]) -> None:
         """Begin before anything is written: what fails from now on is reported."""
         self._top = os.fspath(top)
-        self._place = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._place = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
         self._files: list[int] = []
         self._folders = {self._top}
         self._can_flush_all = can_flush_all()

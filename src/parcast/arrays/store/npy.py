@@ -63,7 +63,7 @@ class NpyWriter(OpenFile):
         """Open the draft."""
         self._part = part
         with Failing("The array", part.target):
-            self._file = os.open(part.file, os.O_WRONLY | os.O_CLOEXEC)
+            self._file = os.open(part.file, os.O_WRONLY)
 
     def write(self, row: int, block: Any) -> None:
         """Write some rows from one on; a block that lies in row-major order is not copied."""

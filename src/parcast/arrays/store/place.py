@@ -6,7 +6,6 @@ interrupted write, and the next writer finishes or removes it.
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -36,6 +35,7 @@ from parcast.arrays.store.messages import (
 )
 from parcast.arrays.store.removal import files_below, remove
 from parcast.errors import ParameterError, ParcastError
+from parcast.needs import require_unix
 
 NO_FILE: Final = {errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EINVAL}  # a link, a pipe
 NOTE: Final = b'{"host": '  # how a lock begins
@@ -58,6 +58,7 @@ class StorePlace:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "StorePlace":
         """Give the place of a path."""
+        require_unix("An array file needs")
         try:
             text = os.fsdecode(path)
             if text:
@@ -142,6 +143,8 @@ class Lock:
     @staticmethod
     def _is_ours(place: StorePlace, file: int) -> bool:
         """Lock an open file; False where the name is another file's by now."""
+        import fcntl  # which not every system has
+
         for is_last in (False, True):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -249,6 +252,8 @@ def _opened_lock(place: StorePlace) -> Iterator[int | None]:
 
 def _is_locked(file: int) -> bool:
     """Tell whether the process that wrote an open lock holds it."""
+    import fcntl
+
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

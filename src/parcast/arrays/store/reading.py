@@ -371,7 +371,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     if not place.is_there() and os.path.lexists(place.aside):
         root = _put_back(place)
     try:
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as failure:
         read_nodes(root, place)  # says what is wrong
         raise not_readable(root, failure) from failure

@@ -15,6 +15,7 @@ from typing import Final
 from parcast.advice import ours
 from parcast.errors import Argument, RunFailed
 from parcast.mpi.find import INSTALL
+from parcast.needs import require_unix
 from parcast.version import __version__
 
 SOURCE: Final = Path(__file__).with_name("recorder.c")
@@ -25,6 +26,7 @@ MOST_LINES: Final = 3  # of what it says
 
 def compiler_of_mpi(named: str | None = None) -> str:
     """Path of the compiler of an MPI: the named one, that on the path, or that beside Python."""
+    require_unix("Recording a program needs", is_linux=True)  # LD_PRELOAD
     own = os.path.join(sysconfig.get_path("scripts"), "mpicc")
     found = shutil.which(named or "mpicc") or (None if named else shutil.which(own))
     if found is None:

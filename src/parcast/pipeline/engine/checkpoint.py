@@ -120,7 +120,7 @@ def taken(folder: Path) -> Iterator[None]:
         return
     path, end = folder / LOCK, time.monotonic() + PATIENCE
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             with _without_locks():
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,6 +8,7 @@ of the program that called.
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from socket import AF_UNIX, socket
 from types import FrameType
 from typing import IO, Any, Final
 
@@ -77,7 +77,7 @@ def run_started(
         with failing_for(tempfile.gettempdir(), "the run"):
             desk = stack.enter_context(folder_for(PREFIX))
             (desk / JOB).write_bytes(_pickled(sent, source.total, server is not None))
-            listener = stack.enter_context(socket(AF_UNIX))
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
             with address(desk) as name:
                 listener.bind(name)
             listener.listen()
@@ -247,7 +247,7 @@ class _Host:
             self._is_awaited = False
             raise _RanksEnded
 
-    def serve(self, listener: socket) -> Outcome:
+    def serve(self, listener: socket.socket) -> Outcome:
         """Answer rank 0 until the run has ended."""
         connection: Connection | None = None
         while True:

@@ -6,6 +6,7 @@ the others, and takes items from the process that has started them all.
 
 import faulthandler
 import pickle
+import socket
 import sys
 import threading
 from collections import deque
@@ -15,7 +16,6 @@ from dataclasses import replace
 from io import TextIOWrapper
 from multiprocessing.connection import Connection
 from pathlib import Path
-from socket import AF_UNIX, socket
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -216,7 +216,7 @@ def _run_root(
     has_server: bool,
 ) -> None:
     """Run on rank 0, which speaks with the process that has started all."""
-    channel = socket(AF_UNIX)
+    channel = socket.socket(socket.AF_UNIX)
     with address(desk) as name:
         channel.connect(name)
     with Connection(channel.detach()) as connection:

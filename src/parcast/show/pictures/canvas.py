@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from parcast.errors import ParameterError, ParcastError, one_line
+from parcast.errors import ParameterError, one_line
 from parcast.files.document import ending_of, replacing
+from parcast.needs import missing_package
 from parcast.show.pictures.axes import NotDrawnError, SvgAxes
 from parcast.show.pictures.colours import BAR_LABEL, GREY, PALE
 from parcast.show.pictures.elements import Paint
@@ -55,10 +56,6 @@ SVG: Final[tuple[Backend, ...]] = ("svg", "svg on linear axes")
 _backend: ContextVar[Backend] = ContextVar("_backend", default="matplotlib")
 
 
-class MissingPackage(ParcastError, ModuleNotFoundError):  # noqa: N818 - says what is missing
-    """A package that figures need is not installed; `name` says which."""
-
-
 @contextmanager
 def house_style() -> Iterator[None]:
     """Draw in the same style, whatever style is set; `MissingPackage` without matplotlib.
@@ -71,9 +68,7 @@ def house_style() -> Iterator[None]:
     try:
         from matplotlib import style
     except ModuleNotFoundError as error:
-        raise MissingPackage(
-            'Figures need matplotlib. Install with: pip install "parcast[plot]"', name=error.name
-        ) from error
+        raise missing_package("Figures need", "matplotlib", "plot") from error
     plain = {"svg.fonttype": "none", "svg.hashsalt": "parcast", "pdf.fonttype": 42}
     with style.context(["default", plain]):
         yield

@@ -14,6 +14,7 @@ from parcast.applications.text.documents.document import DocumentError
 from parcast.applications.text.documents.encodings import SAMPLE, detect
 from parcast.errors import FileProblems
 from parcast.files.decoding import name_of, opened
+from parcast.needs import missing_package
 
 BLOCK: Final = 2**20  # bytes
 GZIP: Final = b"\x1f\x8b"
@@ -155,10 +156,7 @@ def _unpacked(raw: IO[Any], kind: str) -> IO[Any]:
         try:
             import pyarrow
         except ImportError as error:
-            raise ImportError(
-                'Files in .zst need pyarrow. Install with: pip install "parcast[features]"',
-                name="pyarrow",
-            ) from error
+            raise missing_package("Files in .zst need", "pyarrow", "features") from error
         stream: IO[Any] = pyarrow.CompressedInputStream(raw, "zstd")
         return stream
     return raw

@@ -16,6 +16,7 @@ from parcast.applications.text.features.lexicon import Lexicon, Places
 from parcast.applications.text.features.task import Features
 from parcast.errors import ParameterError
 from parcast.files.document import check_place, replacing, row_pieces, write_document
+from parcast.needs import missing_package
 
 Rows: TypeAlias = Literal["phrase", "occurrence"]
 SCHEMA: Final = "parcast/features/1"
@@ -25,7 +26,6 @@ FORMATS: Final = (".parquet", ".json", ".jsonl", ".csv")
 PHRASES_AT_A_TIME: Final = 5_000
 OCCURRENCES_AT_A_TIME: Final = 50_000
 ROWS_OF_A_GROUP: Final = 5_000
-INSTALL: Final = 'Parquet needs pyarrow. Install with: pip install "parcast[features]"'
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -41,7 +41,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
         try:
             import pyarrow  # noqa: F401 - whether it is there
         except ImportError as error:
-            raise ImportError(INSTALL, name="pyarrow") from error
+            raise missing_package("Parquet needs", "pyarrow", "features") from error
     return suffix
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from parcast.errors import ParameterError, RunFailed
+from parcast.needs import install
 from parcast.places import load
 from parcast.words import did_you_mean
 
@@ -52,7 +53,7 @@ def textblob_tagger() -> Tagger:
     except ImportError as error:
         raise RunFailed(
             "The tagger textblob requires the package textblob from 0.18 to below 0.21. "
-            'Install it with: pip install "parcast[features]"'
+            f"Install with: {install('features')}"
         ) from error
     rules = {"morphology": lexicon.morphology, "context": lexicon.context}
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):

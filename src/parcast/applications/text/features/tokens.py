@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from parcast.errors import RunFailed
+from parcast.needs import install
 
 Spans: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]
 
@@ -61,10 +62,7 @@ def _tokenisers() -> tuple[Spans, Spans]:
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
     except ImportError as error:
-        raise RunFailed(
-            "Tokens require the package nltk, which is not installed. "
-            'Install it with: pip install "parcast[features]"'
-        ) from error
+        raise RunFailed(f"Tokens need nltk. Install with: {install('features')}") from error
     known = PunktParameters()
     known.abbrev_types = set(ABBREVIATIONS.split())
     return PunktSentenceTokenizer(known).span_tokenize, NLTKWordTokenizer().span_tokenize
