@@ -98,6 +98,9 @@ class Total:
         *("sampled", "calls", "computes", "counts", "entries", "iterations", "kind", "name"),
         *("processor", "squares", "volume", "wall"),
     )
+    name: str
+    kind: str
+    computes: bool
 
     def __init__(self, name: str, kind: str, *, computes: bool) -> None:
         self.name, self.kind = name, kind

@@ -24,7 +24,7 @@ References
 """
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -51,13 +51,17 @@ REMEDY: Final = (
     "times become operations"
 )
 KINDS = (*LOOPS, *PRIMITIVES, "halo", *FILES)
+if TYPE_CHECKING:  # made from PRIMITIVES
+    Kind: TypeAlias = str
+else:
+    Kind = Literal[KINDS]
 SLACK = 1e-9  # iterations by which I / P may exceed a whole number by rounding [D]
 
 
 class Region(Description):
     """A part of a program between two points at which processors join or exchange data."""
 
-    kind: Literal[KINDS] = Field(  # type: ignore[valid-type]  # made from PRIMITIVES
+    kind: Kind = Field(
         description="loop: iterations distributed over the processors; replicated: every "
         "processor does all iterations; a communication primitive; halo: messages to neighbours "
         "and back; write or read: files."
