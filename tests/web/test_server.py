@@ -65,7 +65,9 @@ def test_what_is_saved_answers_the_same_again(served, parcast, file):
     told = json.loads(served.ask(f"/save/predict.json?{query}")[2])
     again = json.loads(parcast("predict", *saved, "-p", "16,64", "--json").out)
     assert again["rows"] == told["rows"]
+    assert served.ask("/save/machine.toml?set.network.latency=nonsense")[0] == 400
     report = served.ask(f"/save/predict.html?{query}")[2]
+    assert "<dt>Set</dt><dd>network.latency = 600 us</dd>" in report
     assert report.startswith("<!DOCTYPE html>")
     assert "<svg" in report
 
@@ -111,6 +113,7 @@ def test_an_address_that_is_not_valid_shows_the_page_and_says_why(served, query)
 def test_requests_from_elsewhere_are_refused(served):
     assert served.ask("/", Cookie=None)[0] == 403
     assert served.ask("/", Cookie=f"parcast-{served.port}=wrong")[0] == 403
+    assert served.ask("/", Cookie=f'other={{"a": 1}}; {served.cookie}')[0] == 200
     assert served.ask("/?token=wrong", Cookie=None)[0] == 403
     assert served.ask("/web.js", Cookie=None)[0] == 403
     assert served.ask("/", Host="evil.example")[0] == 421

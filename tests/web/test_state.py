@@ -95,6 +95,9 @@ def test_a_slider_multiplies_what_the_field_says(folder):
     [
         ("27 MB/s +- 1 MB/s", "rate", "54 MB/s +- 3.704%"),
         ("5", "count", "10"),
+        ("0", "count", "0"),
+        ("0 B/s", "rate", "0 B/s"),
+        ("10 s", "rate", "20 s"),
         ("1.5", "count", "3"),
         ("6*sqrt(p)", "count", "2 * (6*sqrt(p))"),
         ("nonsense", "time", "nonsense"),

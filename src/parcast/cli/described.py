@@ -1,6 +1,6 @@
 """PROGRAM and MACHINE of a command, with the amounts that --set puts in place of theirs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
@@ -84,13 +84,11 @@ def read_subject(program_file: str, machine_files: Sequence[str]) -> DescribedSu
         require_known(name, program, machines, "--set")
     own = {name: x for name, x in given.items() if name in program.parameters()}
     if own:
-        new = changed(text, own, program)
-        program, from_program["set"] = _read_again(read_program, new, program_file), own
+        program, from_program["set"] = _set(text, own, program, program_file), own
     for i, machine in enumerate(machines):
         theirs = {x: given[x] for x in given if x in machine.parameters() and x not in own}
         if theirs:
-            new = changed(read[i][0][1], theirs, machine)
-            machines[i] = _read_again(read_machine, new, machine_files[i])
+            machines[i] = _set(read[i][0][1], theirs, machine, machine_files[i])
             from_machines[i]["set"] = theirs
     return DescribedSubject(
         program=program,
@@ -104,23 +102,24 @@ def changed(text: str, given: Mapping[str, str], described: "Program | Machine")
     """Put amounts into the text of a description; what fits found of it is kept."""
     from parcast.descriptions.program import Program
     from parcast.descriptions.toml_files import with_amounts
-    from parcast.errors import ParameterError
 
+    if isinstance(described, Program):
+        own = described.law_error
+        return with_amounts(text, given, described, record=described.fit, law_errors=own)
+    return with_amounts(text, given, record=described.fit)
+
+
+def _set(text: str, given: Mapping[str, str], described: Any, file: str) -> Any:
+    """Read a description with amounts put into it; a value that is refused is one of --set."""
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import read_machine, read_program
+    from parcast.errors import FileProblems, ParameterError
+
+    read: Any = read_machine if isinstance(described, Machine) else read_program
     try:
-        if isinstance(described, Program):
-            own = described.law_error
-            return with_amounts(text, given, described, record=described.fit, law_errors=own)
-        return with_amounts(text, given, record=described.fit)
+        return read(NamedContent(file, changed(text, given, described).encode()))
     except ParameterError as refusal:
         raise click.UsageError(f"--set {refusal}") from refusal
-
-
-def _read_again(read: Callable[[Any], Any], text: str, file: str) -> Any:
-    """Read a changed text; a value that is refused is one of --set."""
-    from parcast.errors import FileProblems
-
-    try:
-        return read(NamedContent(file, text.encode()))
     except FileProblems as refusal:
         first = refusal.problems[0]
         raise click.UsageError(f"--set {first.field} {first.message}") from refusal

@@ -135,7 +135,7 @@ def _places(columns: Mapping[str, Sequence[Any]], values: Mapping[str, NDArray[A
                 got=f"rows at {filled}",
                 hint="Use to_pandas(), or fewer axes.",
             )
-        warnings.warn(f"Rows are at {filled}: the others are NaN.", stacklevel=5)
+        warnings.warn(f"Rows are at {filled}: the others are NaN.", stacklevel=4)
     return tuple(np.array(x, dtype=np.intp) for x in numbers)
 
 

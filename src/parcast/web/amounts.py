@@ -1,6 +1,7 @@
 """Amounts of a program and a machine, as the page shows, scales and exports them."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from parcast.errors import FileProblems, ParameterError, ParcastError
-from parcast.units import format_quantity
+from parcast.units import EXPECTED, format_quantity
 from parcast.web.state import PageState
 
 if TYPE_CHECKING:
     from parcast.descriptions.amount import Amount
 
+COSTS: Final = ".io.costs."  # within names of amounts
 DIGITS: Final = 4  # of a scaled amount
 _WHOLE: Final = re.compile(r"\s*[0-9]+\s*")
 
@@ -42,11 +44,34 @@ def amounts_of(state: PageState) -> list[PageAmount]:
         known = [(file, read(file).parameters()) for file, read in pair]  # type: ignore[attr-defined]  # of both
     except ParcastError:
         return []  # the answer says what is wrong
+    kept_apart = _files_of_costs(Path(programs[0].name))
     return [
         _amount(state, file, name, amount)
         for file, amounts in known
         for name, amount in amounts.items()
+        if not (kept_apart and COSTS in f".{name}")
     ]
+
+
+def _files_of_costs(path: Path) -> bool:
+    """Whether a program has its costs in another file, where they cannot be set."""
+    phases = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("phase", [])
+    return any(isinstance(x.get("io", {}).get("costs"), str) for x in phases)
+
+
+def varied_count(state: PageState) -> int:
+    """How many values the field for another axis has; 1 where it is empty or refused."""
+    from parcast.cli.ranges import parse_range
+    from parcast.descriptions.toml_files import read_machine, read_program
+
+    name, _, text = state.fields.get("vary", "").partition("=")
+    try:
+        program = read_program(state.of_kind("program")[0].name)
+        machine = read_machine(state.of_kind("machine")[0].name)
+        amount = (machine.parameters() | program.parameters())[name.strip()]
+        return len(parse_range(text, amount.dimension, name="--vary"))
+    except (ParcastError, ValueError, KeyError, IndexError):
+        return 1
 
 
 def _amount(state: PageState, file: str, name: str, amount: "Amount") -> PageAmount:
@@ -74,14 +99,14 @@ def scaled(text: str, factor: float, like: "Amount") -> str:
     from parcast.descriptions.amount import Amount
 
     try:
-        amount = Amount.of(text, [like.dimension], name=like.name)
+        amount = Amount.of(text, [like.dimension, *EXPECTED], name=like.name)
     except ParcastError:
         return text  # the command refuses it by its name
     spread = f" +- {100 * amount.spread:.4g}%" if amount.spread else ""
     if amount.expression.axes:
         return f"{factor:.{DIGITS}g} * ({amount.expression.text}){spread}"
-    if _WHOLE.fullmatch(text):
-        return f"{max(round(int(text) * factor), 1)}{spread}"
+    if amount.dimension == "count" and _WHOLE.fullmatch(text):
+        return f"{max(round(int(text) * factor), min(int(text), 1))}{spread}"
     value = float(amount.expression()) * factor
     return f"{format_quantity(value, amount.dimension, DIGITS)}{spread}"
 

@@ -14,7 +14,8 @@ from parcast.cli.outputs import GivenAnswer
 from parcast.errors import ParameterError
 from parcast.show.page.page import Answer, answer_for, page_of, section_of
 from parcast.web.amounts import changed_description, require_size, set_amounts
-from parcast.web.panels import Panel
+from parcast.web.folder import PageFolder
+from parcast.web.panels import Panel, panels_of
 from parcast.web.state import PageState
 
 KEPT: Final = 128  # answers
@@ -41,9 +42,10 @@ class LastAnswers:
     _kept: OrderedDict[Any, PanelAnswer] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
-    def answer(self, panel: Panel, state: PageState) -> PanelAnswer:
+    def answer(self, panel: Panel, state: PageState, folder: PageFolder) -> PanelAnswer:
         """Answer a panel, or say what is wrong."""
-        key = (panel.name, state.query(), tuple(state.files))
+        files = tuple(folder.files)  # also of those that are not chosen, which others may name
+        key = (panel.name, state.query(), files)
         with self._lock:
             known = self._kept.get(key)
             if known is not None:
@@ -51,7 +53,8 @@ class LastAnswers:
                 return known
         given = _answered(panel, state)
         with self._lock:
-            self._kept[key] = given
+            if files == tuple(folder.files):
+                self._kept[key] = given
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return given
@@ -79,7 +82,7 @@ def _answered(panel: Panel, state: PageState) -> PanelAnswer:
         amounts=amounts,
         html="".join(pieces),
         said=[_PREFIX.sub("", text) for text in done.said],
-        refusal=[_PREFIX.sub("", x) for x in done.refusal if not x.startswith("See: ")],
+        refusal=_why(done),
     )
 
 
@@ -111,7 +114,10 @@ def export(panel: Panel, state: PageState, ending: str) -> str:
     if ending == "json":
         return "".join(json_pieces(first.result.to_document()))
     return "".join(
-        page_of([_answer(panel, first, 1, is_whole=True)], command=panel.line(options, state))
+        page_of(
+            [_answer(panel, first, 1, is_whole=first.result._fits_a_page())],
+            command=panel.line(options, state),
+        )
     )
 
 
@@ -120,12 +126,18 @@ def export_description(state: PageState, kind: str) -> tuple[str, str]:
     files = state.of_kind(kind)
     if not files:
         raise ParameterError("the page", must=f"have a {kind} to save", hint="Add its file.")
+    panel = next(panels_of(state))  # the prediction, which refuses what cannot be set
+    _first(called(panel.words(panel.options(state, set_amounts(state)))))
     return files[0].name, changed_description(files[0].name, set_amounts(state))
 
 
 def _first(done: CalledCommand) -> GivenAnswer:
     """The answer that a command gave, or its refusal."""
     if not done.answers:
-        why = "; ".join(_PREFIX.sub("", x) for x in done.refusal if not x.startswith("See: "))
-        raise ParameterError(why or "there is no answer to save")
+        raise ParameterError("; ".join(_why(done)) or "there is no answer to save")
     return done.answers[0]
+
+
+def _why(done: CalledCommand) -> list[str]:
+    """Why there is no answer, as a page says it."""
+    return [_PREFIX.sub("", x) for x in done.refusal if not x.startswith("See: ")]

@@ -64,7 +64,7 @@ class WebPage:
         """Answer what the page shows first, so that it is there at once."""
         state = PageState(files=self._folder.files)
         for panel in [*panels_of(state)][:1]:
-            self._answers.answer(panel, state)
+            self._answers.answer(panel, state, self._folder)
 
     async def page(self, request: Request) -> Response:
         """Give the whole page, with the answer of one panel; scripts ask for the others."""
@@ -130,9 +130,9 @@ class WebPage:
                         content = await upload.read()
                         add = partial(self._folder.add, upload.filename, content)
                         added.append(await to_thread.run_sync(add, limiter=self._small))
-        except (ParcastError, HTTPException) as refusal:
+        except (ParcastError, HTTPException, OSError) as refusal:
             text = refusal.detail if isinstance(refusal, HTTPException) else str(refusal)
-            return self._refused(text)
+            return self._refused(text, back)
         return self._back(back, [x.name for x in added])
 
     async def remove(self, request: Request) -> Response:
@@ -170,12 +170,14 @@ class WebPage:
         name = request.path_params["name"]
         return next((x for x in panels_of(state) if x.name == name), None)
 
-    def _refused(self, why: str) -> Response:
-        html = self._pages.get_template("refused.html").render(why=one_line(why))
+    def _refused(self, why: str, back: str) -> Response:
+        html = self._pages.get_template("refused.html").render(why=one_line(why), back=back)
         return HTMLResponse(html, 400)
 
     async def _answered(self, panel: Panel, state: PageState) -> PanelAnswer:
-        return await self._in_thread(panel, partial(self._answers.answer, panel, state))
+        return await self._in_thread(
+            panel, partial(self._answers.answer, panel, state, self._folder)
+        )
 
     async def _in_thread(self, panel: Panel, ask: Callable[[], Given]) -> Given:
         """Compute beside the server; quick answers do not wait for slow ones."""

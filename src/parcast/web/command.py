@@ -13,7 +13,7 @@ import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import flag, option
+from parcast.cli.options import option
 from parcast.cli.screen import tell
 from parcast.needs import EXTRAS, missing_package
 
@@ -48,8 +48,7 @@ Examples:
 @cli_command(name="web", help=HELP, short_help="Answer what-if questions in the browser.")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=A_FILE)
 @option("--port", Whole(0, 65_535), "Port to listen on; 0: any that is free.", default=PORT)
-@flag("--open", "Open the page in the browser of this machine.")
-def command(_: click.Context, *, files: tuple[str, ...], port: int, open: bool) -> int:
+def command(_: click.Context, *, files: tuple[str, ...], port: int) -> int:
     """Serve the page until Ctrl-C."""
     missing = [x for x in EXTRAS["web"].packages if find_spec(x) is None]
     if missing:
@@ -59,7 +58,7 @@ def command(_: click.Context, *, files: tuple[str, ...], port: int, open: bool) 
     listening = _listening(port)
     with listening, PageFolder() as folder:
         _add(folder, files)
-        page = _served(folder, listening, is_opened=open)
+        page = _served(folder, listening)
     if page.computing:  # no thread can be ended, and Python would wait for it
         sys.stdout.flush()
         os._exit(ANSWERED)
@@ -93,7 +92,7 @@ def _add(folder: "PageFolder", paths: Sequence[str]) -> None:
         folder.add(path, content)  # type: ignore[arg-type]  # a path gives bytes
 
 
-def _served(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) -> "WebPage":
+def _served(folder: "PageFolder", listening: socket.socket) -> "WebPage":
     """Answer requests until the process is told to end."""
     import logging
 
@@ -104,7 +103,6 @@ def _served(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) 
 
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     page = WebPage(folder)
-    page.begin()
     port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     config = uvicorn.Config(
         page.app(token=token, port=port),
@@ -118,9 +116,8 @@ def _served(folder: "PageFolder", listening: socket.socket, *, is_opened: bool) 
     click.echo(address)
     tell("Ctrl-C ends the page. From another computer, run there first:")
     tell(f"  ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
-    if is_opened:
-        click.launch(address)
     with suppress(KeyboardInterrupt, Terminated):
+        page.begin()
         uvicorn.Server(config).run(sockets=[listening])
     tell("the page has ended.")
     return page

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 import tempfile
 import tomllib
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ from parcast.units import shown
 FileKind = Literal["program", "machine", "timings", "profile", "other"]
 MOST_FILES: Final = 100
 LARGEST: Final = 16_000_000  # of a file [B]
-LONGEST_NAME: Final = 80
-PREFIX: Final = "parcast-web-"  # of folders, before the number of their process
+LONGEST_NAME: Final = 60  # characters, of up to 4 bytes
+PREFIX: Final = "parcast-web-"
 _OTHER = re.compile(r"[^\w.+-]+")
 
 
@@ -38,7 +39,7 @@ class PageFolder:
 
     def __init__(self) -> None:
         _remove_left()
-        self.path = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")
+        self.path = tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-")
         self.before = os.getcwd()
         self._files: dict[str, PageFile] = {}
         self._lock = Lock()
@@ -103,10 +104,15 @@ def plain_name(name: str) -> str:
     return _OTHER.sub("_", last).lstrip("._-+")[-LONGEST_NAME:].lstrip("._-+") or "file"
 
 
+def _own_prefix() -> str:
+    """What folders of this host begin with, before the number of their process."""
+    return f"{PREFIX}{plain_name(socket.gethostname())}-"
+
+
 def _remove_left() -> None:
     """Remove folders of pages that were killed."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        process = path.name.removeprefix(PREFIX).partition("-")[0]
+    for path in Path(tempfile.gettempdir()).glob(f"{_own_prefix()}*"):
+        process = path.name.removeprefix(_own_prefix()).partition("-")[0]
         if os.name == "posix" and process.isdigit() and not _is_running(int(process)):
             shutil.rmtree(path, ignore_errors=True)
 

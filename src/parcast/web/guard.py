@@ -7,18 +7,17 @@ out by the token, in a cookie that it cannot send, and by the names of host and 
 import secrets
 from asyncio import CancelledError
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, cookie_parser
 
 from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+HOSTS: Final = ("127.0.0.1", "localhost")
 MOST_SENT: Final = 64_000_000  # with one request [B]
 LONGEST: Final = 16_000  # of an address, in characters
 HEADERS: Final = {
@@ -42,9 +41,6 @@ class Guard:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Let a request through, or answer it here."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return
         headers = {
@@ -78,11 +74,8 @@ class Guard:
             answer = RedirectResponse(f"{scope['path']}{'?' if rest else ''}{rest}", 303)
             answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             return answer
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            cookie = None
-        if cookie is not None and self._is_token(cookie.value):
+        cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
+        if cookie is not None and self._is_token(cookie):
             return None
         return _text(403, "This page needs its token: open the address that the server printed.")
 

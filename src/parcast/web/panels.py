@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parcast.errors import ParameterError
+from parcast.web.amounts import varied_count
 from parcast.web.state import FIELDS, PageState
 
 COUNTS: Final = "1..64x2"  # of a program, where none are given
@@ -33,7 +34,8 @@ class Panel:
         given = {x: state.fields[x] for x in self.fields if x in state.fields}
         if self.takes_amounts:
             given = {"p": COUNTS, **given}
-        _require_few(given, MOST_POINTS if self.name == "predict" else MOST_COUNTS)
+        varied = varied_count(state) if "vary" in given else 1
+        _require_few(given, varied, MOST_POINTS if self.name == "predict" else MOST_COUNTS)
         own = [(FIELDS[x].option, text) for x, text in given.items()]
         return [*own, *(("--set", f"{name}={text}") for name, text in amounts.items())]
 
@@ -104,18 +106,15 @@ def fields_of(panels: Sequence[Panel]) -> list[str]:
     return [name for name in FIELDS if name in used]
 
 
-def _require_few(given: Mapping[str, str], most: int) -> None:
+def _require_few(given: Mapping[str, str], points: int, most: int) -> None:
     """Refuse more points than are answered while one looks; others refuse what is no list."""
     from parcast.cli.ranges import parse_counts, parse_sizes
 
-    points = 1
     for name, read in (("p", parse_counts), ("d", parse_counts), ("n", parse_sizes)):
         try:
             points *= len(read(given[name])) if name in given else 1
         except ValueError:
             return
-    many = given.get("vary", "")
-    points *= 64 if ".." in many else many.count(",") + 1
     if points > most:
         raise ParameterError(
             "the counts",

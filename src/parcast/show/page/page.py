@@ -186,6 +186,8 @@ def _inputs(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             given = [f"{x} = {y}" for x, y in value.items() if y not in (None, "", [], {}, False)]
             if given:
                 yield "Options", escape(one_line(", ".join(given)))
+        elif name == "set" and isinstance(value, Mapping):
+            yield "Set", escape(one_line(", ".join(f"{x} = {y}" for x, y in value.items())))
         elif name == "command" and isinstance(value, list | tuple):
             yield "Command", escape(one_line(shlex.join(map(str, value))))
         elif isinstance(value, Mapping):
