@@ -107,7 +107,7 @@ def test_a_processor_that_is_slower_at_larger_sizes_is_doubted():
 def test_repetitions_give_intervals_that_hold_nine_times_in_ten(repetitions):
     true = phase_of(capacities=OWN)
     held = []
-    for seed in range(200):
+    for seed in range(60):
         runs = runs_of(true, [1, 2, 5], 40_000, noise=0.02, repetitions=repetitions, seed=seed)
         found = capacities(phase_of(capacities={"disk": "3.5 MB/s"}), runs, samples=200)
         each = (found.compute, *found.network_by_p)
@@ -115,7 +115,7 @@ def test_repetitions_give_intervals_that_hold_nine_times_in_ten(repetitions):
         held.append(ok)
         assert not any("timed once" in text for text in found.warnings)
     share = np.mean(held, axis=0)
-    assert np.all((share >= 0.83) & (share <= 0.97))
+    assert np.all((share >= 0.8) & (share <= 0.98))
 
 
 def test_startups_that_are_known_are_taken_off():

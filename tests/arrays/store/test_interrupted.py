@@ -52,7 +52,6 @@ def interrupted(folder, action, fault, *fallback, stride=1):
     ("action", "least", "before", "after"),
     [
         ("create", 60, "absent", "new"),
-        ("replace", 70, "old", "new"),
         ("version", 70, "old", "new"),
         ("append", 76, "old", "appended"),
         ("npy", 8, "old", "new"),

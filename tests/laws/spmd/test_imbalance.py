@@ -259,7 +259,7 @@ def test_an_approximation_is_said():
 
 
 def test_commands_answer_for_imbalanced_programs():
-    program = Program(phase=[phase("clustered")])
+    program = Program(phase=[phase("striped")])
     assert parcast.explain(program, MACHINE, p=16).time > 0
     assert parcast.plan(program, MACHINE, upto=16)
     assert parcast.match(program, [MACHINE], p=16)

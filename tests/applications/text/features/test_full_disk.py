@@ -33,16 +33,10 @@ def folder(tmp_path_factory):
     ("arguments", "status", "says"),
     [
         (
-            ["features", "--memory", "20kB", "--directory", "small", "-o", "f.json"],
-            4,
-            "/small/parcast-pipeline-",
-        ),
-        (
             ["features", "--memory", "9kB", "--directory", "small", "-o", "f.json", "-np", "2"],
             4,
             "/small/parcast-pipeline-",
         ),
-        (["features", "-o", "small/f.json"], 4, "small/f.json cannot be written: "),
         (["features", "-o", "small/f.parquet"], 4, "small/f.parquet cannot be written: "),
         (
             ["features", "-np", "2", "--shards", "2", "-o", "small/f.jsonl"],
