@@ -66,6 +66,7 @@ def test_what_is_saved_answers_the_same_again(served, parcast, file):
     again = json.loads(parcast("predict", *saved, "-p", "16,64", "--json").out)
     assert again["rows"] == told["rows"]
     assert served.ask("/save/machine.toml?set.network.latency=nonsense")[0] == 400
+    assert served.ask("/save/program.toml?file=program.toml")[0] == 400
     report = served.ask(f"/save/predict.html?{query}")[2]
     assert "<dt>Set</dt><dd>network.latency = 600 us</dd>" in report
     assert report.startswith("<!DOCTYPE html>")

@@ -36,6 +36,8 @@ class GivenAnswer:
     """What a command answered, where it is not printed."""
 
     result: "Result"
+    rows: Callable[[], Iterable[Mapping[str, Any]]]
+    document: Callable[[], Mapping[str, Any]]
     sheets: "Callable[[bool], Sequence[Sheet]]"  # told whether all rows are wanted
     picture: Mapping[str, Any]  # options of it
     drawn: "Result | None"  # whose picture it is, if of another result
@@ -143,7 +145,14 @@ class Outputs:
         rows, document = rows or result.rows, document or result.to_document
         taken = TAKEN.get()
         if taken is not None:
-            own = GivenAnswer(result=result, sheets=every, picture=picture or {}, drawn=drawn)
+            own = GivenAnswer(
+                result=result,
+                rows=rows,
+                document=document,
+                sheets=every,
+                picture=picture or {},
+                drawn=drawn,
+            )
             taken.append(own)
             return
 

@@ -60,15 +60,21 @@ class LastAnswers:
         return given
 
 
+def _asked(panel: Panel, state: PageState) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Amounts that are set, and options of the command; what has no answer is refused."""
+    if not panel.takes_amounts:
+        return {}, panel.options(state, {})
+    require_size(state)
+    amounts = set_amounts(state)
+    return amounts, panel.options(state, amounts)
+
+
 def _answered(panel: Panel, state: PageState) -> PanelAnswer:
-    amounts = set_amounts(state) if panel.takes_amounts else {}
     try:
-        if panel.takes_amounts:
-            require_size(state)
-        options = panel.options(state, amounts)
+        amounts, options = _asked(panel, state)
     except ParameterError as refusal:
         return PanelAnswer(
-            panel=panel, line="", amounts=amounts, html="", said=(), refusal=[f"{refusal}"]
+            panel=panel, line="", amounts={}, html="", said=(), refusal=[f"{refusal}"]
         )
     done = called(panel.words(options))
     pieces = [
@@ -105,14 +111,12 @@ def export(panel: Panel, state: PageState, ending: str) -> str:
     """Text of a file with the answer of a panel: `csv`, `json` or `html`."""
     from parcast.files.document import csv_pieces, json_pieces
 
-    amounts = set_amounts(state) if panel.takes_amounts else {}
-    options = panel.options(state, amounts)
-    done = called(panel.words(options))
-    first = _first(done)
+    _, options = _asked(panel, state)
+    first = _first(called(panel.words(options)))
     if ending == "csv":
-        return "".join(csv_pieces(first.result.rows()))
+        return "".join(csv_pieces(first.rows()))
     if ending == "json":
-        return "".join(json_pieces(first.result.to_document()))
+        return "".join(json_pieces(first.document()))
     return "".join(
         page_of(
             [_answer(panel, first, 1, is_whole=first.result._fits_a_page())],
@@ -123,12 +127,15 @@ def export(panel: Panel, state: PageState, ending: str) -> str:
 
 def export_description(state: PageState, kind: str) -> tuple[str, str]:
     """Name and text of the program or the machine, with the amounts that are set."""
-    files = state.of_kind(kind)
-    if not files:
-        raise ParameterError("the page", must=f"have a {kind} to save", hint="Add its file.")
-    panel = next(panels_of(state))  # the prediction, which refuses what cannot be set
-    _first(called(panel.words(panel.options(state, set_amounts(state)))))
-    return files[0].name, changed_description(files[0].name, set_amounts(state))
+    panel = next((x for x in panels_of(state) if x.takes_amounts), None)
+    if panel is None:
+        raise ParameterError(
+            "the page", must="have a program and a machine to save one", hint="Choose both."
+        )
+    amounts, options = _asked(panel, state)
+    _first(called(panel.words(options)))  # refuses what cannot be set
+    name = state.of_kind(kind)[0].name
+    return name, changed_description(name, amounts)
 
 
 def _first(done: CalledCommand) -> GivenAnswer:

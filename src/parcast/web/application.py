@@ -197,8 +197,8 @@ class WebPage:
         if answer is None:
             return Markup("")
         template = self._pages.get_template("answer.html")
-        html = Markup(answer.html)
-        return Markup(
+        html = Markup(answer.html)  # made by `show`, which escapes all names
+        return Markup(  # a template that escapes
             template.render(
                 answer=answer,
                 html=html,

@@ -3,18 +3,19 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from parcast.errors import ParameterError
 from parcast.web.amounts import varied_count
-from parcast.web.state import FIELDS, PageState
+from parcast.web.state import FIELDS, GOALS, PageState
 
 COUNTS: Final = "1..64x2"  # of a program, where none are given
 MOST_POINTS: Final = 20_000  # of a prediction
 MOST_COUNTS: Final = 1_000  # of other answers
 LONG: Final = {"-p": "--processors", "-d": "--disks", "-n": "--size"}
-GOALS: Final = ("within", "budget", "efficiency", "certainty", "counts", "cores_per_node")
-RUNS: Final = ("p", "donors", "scaling")
+OF_GOALS: Final = tuple(x.name for x in FIELDS.values() if x.group == GOALS)
+OF_RUNS: Final = ("p", "donors", "scaling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Panel:
     files: Sequence[str] = ()
     picture: str | None = None  # kind of picture
     is_quick: bool = False  # it is answered while a slider moves
+    takes_amounts: bool = False  # of a program on machines, which can be set
 
     def options(self, state: PageState, amounts: Mapping[str, str]) -> list[tuple[str, str]]:
         """Options of the command and their values; `amounts` are those that are set."""
@@ -53,11 +55,6 @@ class Panel:
             words += [f"{LONG.get(name, name)}={value}"] if value[0] == "-" else [name, value]
         return shlex.join(words)
 
-    @property
-    def takes_amounts(self) -> bool:
-        """Whether it is of a program on machines, whose amounts can be set."""
-        return "d" in self.fields
-
 
 def panels_of(state: PageState) -> Iterator[Panel]:
     """Give the panels that the chosen files have, those that are answered at once first."""
@@ -80,9 +77,11 @@ def panels_of(state: PageState) -> Iterator[Panel]:
 def _of_descriptions(program: str, machines: Sequence[str]) -> Iterator[Panel]:
     """Give the panels of a program: what takes its time is asked of the first machine."""
     at, first = ("p", "d", "n"), [program, machines[0]]
-    yield Panel("predict", "Prediction", ["predict"], (*at, "vary"), first, "lines", is_quick=True)
-    yield Panel("explain", "What limits it", ["explain"], at, first)
-    yield Panel("plan", "Decision", ["plan"], (*at, *GOALS), [program, *machines])
+    described = partial(Panel, takes_amounts=True)
+    fields = (*at, "vary")
+    yield described("predict", "Prediction", ["predict"], fields, first, "lines", is_quick=True)
+    yield described("explain", "What limits it", ["explain"], at, first)
+    yield described("plan", "Decision", ["plan"], (*at, *OF_GOALS), [program, *machines])
 
 
 def _of_table(table: str) -> Iterator[Panel]:
@@ -92,12 +91,12 @@ def _of_table(table: str) -> Iterator[Panel]:
         "forecast",
         f"Forecast from {table}",
         ["forecast"],
-        (*RUNS, "hold_out"),
+        (*OF_RUNS, "hold_out"),
         files,
         is_quick=True,
     )
     yield Panel("parts", f"What limits {table}", ["explain"], parts, files)
-    yield Panel("ask", f"Decision from {table}", ["plan"], (*RUNS, *GOALS), files)
+    yield Panel("ask", f"Decision from {table}", ["plan"], (*OF_RUNS, *OF_GOALS), files)
 
 
 def fields_of(panels: Sequence[Panel]) -> list[str]:
