@@ -292,7 +292,7 @@ def test_both_writers_of_pictures_show_the_same(result):
     if not result._picture:
         pytest.skip("has no picture")
     pytest.importorskip("matplotlib")
-    with canvas.drawing_by("svg"):
+    with canvas.drawing_by(canvas.SVG):
         ours = result._drawn()
     ours.draw_without_rendering()
     theirs = result._drawn()

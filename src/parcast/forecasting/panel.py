@@ -28,7 +28,7 @@ from parcast.aliases import Array
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast, one_series
 from parcast.forecasting.series.curve import DrawnLine
-from parcast.show.pictures.canvas import any_letters, arrow, plain_axes
+from parcast.show.pictures.canvas import arrow, plain_axes
 from parcast.show.pictures.colours import (
     COMPUTED,
     ELSEWHERE,
@@ -39,6 +39,7 @@ from parcast.show.pictures.colours import (
     REFERENCE,
     graded,
 )
+from parcast.show.pictures.matplotlib_writer import any_letters
 from parcast.show.pictures.scales import INCH, MARGIN, apart, inches
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key

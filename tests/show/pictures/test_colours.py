@@ -15,10 +15,10 @@ PALETTE = {"BLUE", "VERMILLION", "GREEN", "PURPLE", "ORANGE", "SKY", "OLIVE", "B
 # Pictures of several methods or kinds of requests, each with a marker of its own, as series are.
 SERIES = {"validation/picture.py"}
 PLAIN = {
-    "show/pictures/canvas.py",
     "show/pictures/elements.py",
     "show/pictures/axes.py",
     "show/pictures/figure.py",
+    "show/pictures/matplotlib_writer.py",
 }  # text and grid
 PICTURES = sorted(
     path

@@ -11,7 +11,7 @@ from parcast.errors import ParameterError
 from parcast.show.html import html_of
 from parcast.show.page.page import in_words
 from parcast.show.pictures.axes import NotDrawnError
-from parcast.show.pictures.canvas import drawing_by
+from parcast.show.pictures.canvas import SVG, drawing_by
 from parcast.show.pictures.elements import NOTEBOOK, Paint
 from parcast.show.pictures.figure import SvgFigure
 
@@ -59,7 +59,7 @@ def _picture(result: "Result", mark: str, words: str) -> str:
     if not result._picture:
         return ""
     try:
-        with drawing_by("svg"):
+        with drawing_by(SVG):
             figure = result._drawn()
     except ParameterError:  # it has too few values for one
         return ""

@@ -1,29 +1,27 @@
 """Where a figure is drawn and how it is written: no window, and the same bytes each time.
 
-matplotlib is imported here and nowhere else before it, when the first figure is asked for; pyplot
-only for `Result.plot`, so that `plt.show()` and notebooks find the figure.
+A picture draws by a writer: matplotlib unless `drawing_by` says another one.
 """
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from parcast.errors import ParameterError, one_line
+from parcast.errors import ParameterError
 from parcast.files.document import ending_of, replacing
-from parcast.needs import missing_package
-from parcast.show.pictures.axes import NotDrawnError, SvgAxes
-from parcast.show.pictures.colours import BAR_LABEL, GREY, PALE
+from parcast.show.pictures.axes import NotDrawnError
+from parcast.show.pictures.colours import BAR_LABEL, PALE
 from parcast.show.pictures.elements import Paint
-from parcast.show.pictures.figure import SvgFigure
+from parcast.show.pictures.matplotlib_writer import ABOUT, MatplotlibWriter, rendered
+from parcast.show.pictures.svg_writer import SvgWriter
+from parcast.show.pictures.writer import PictureWriter
 from parcast.units import shown
 from parcast.words import listed
 
@@ -31,71 +29,40 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
 
-
-WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
-DOTS_AN_INCH: Final = 150
-EDGE: Final = 0.06  # between the edges of a figure and what is below its axes [inch]
 MOST_FILES: Final = 4  # named below a figure
 MOST_HEADS: Final = 2  # verdicts above a figure
 HEAD_WIDTH: Final = 90  # characters in a line of them
 LONGEST_HEAD: Final = 170
 XML: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
-LEGEND: Final[dict[str, Any]] = {
-    "fontsize": "small",
-    "frameon": False,
-    "borderaxespad": 0.0,
-    "borderpad": 0.2,
-    "columnspacing": 1.4,
-    "handlelength": 2.3,
-}
-
-Backend: TypeAlias = Literal["matplotlib", "pyplot", "svg", "svg on linear axes"]
-SVG: Final[tuple[Backend, ...]] = ("svg", "svg on linear axes")
-_backend: ContextVar[Backend] = ContextVar("_backend", default="matplotlib")
+SVG: Final = SvgWriter()
+LINEAR_SVG: Final = SvgWriter(is_linear=True)
+PYPLOT: Final = MatplotlibWriter(is_pyplot=True)
+MATPLOTLIB: Final = MatplotlibWriter()
+_writer: ContextVar[PictureWriter] = ContextVar("_writer", default=MATPLOTLIB)
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
+def drawing_by(writer: PictureWriter) -> Iterator[None]:
+    """Make figures by a writer."""
+    token = _writer.set(writer)
+    try:
+        yield
+    finally:
+        _writer.reset(token)
+
+
+def house_style() -> AbstractContextManager[None]:
     """Draw in the same style, whatever style is set; `MissingPackage` without matplotlib.
 
     Text stays text, and the names of parts do not change from one run to the next.
     """
-    if _backend.get() in SVG:
-        yield
-        return
-    try:
-        from matplotlib import style
-    except ModuleNotFoundError as error:
-        raise missing_package("Figures need", "matplotlib", "plot") from error
-    plain = {"svg.fonttype": "none", "svg.hashsalt": "parcast", "pdf.fonttype": 42}
-    with style.context(["default", plain]):
-        yield
+    return _writer.get().style()
 
 
 def new_figure(height: float) -> "Figure":
     """Make a figure `height` inches high, of matplotlib or one that is written as SVG."""
-    if _backend.get() in SVG:
-        figure: Any = SvgFigure(WIDTH, height, is_linear=_backend.get() != "svg")
-        return figure  # type: ignore[no-any-return]  # it has all that pictures use
-    from matplotlib.figure import Figure
-
-    if _backend.get() == "pyplot":
-        from matplotlib import pyplot as plt
-
-        return plt.figure(figsize=(WIDTH, height), layout="constrained")
-    return Figure(figsize=(WIDTH, height), layout="constrained")
-
-
-@contextmanager
-def drawing_by(backend: Backend) -> Iterator[None]:
-    """Make figures of a kind."""
-    token = _backend.set(backend)
-    try:
-        yield
-    finally:
-        _backend.reset(token)
+    return _writer.get().new_figure(height)
 
 
 def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: str) -> str:
@@ -104,18 +71,18 @@ def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: st
     What that cannot draw, such as a surface in space, is drawn by matplotlib.
     """
     try:
-        with drawing_by("svg"):
+        with drawing_by(SVG):
             figure: Any = draw()
         return str(figure.to_svg(paint, **about))
     except (NotDrawnError, ModuleNotFoundError):  # the latter of matplotlib, which is named then
-        drawn = _rendered(draw(), ".svg").decode()
+        drawn = rendered(draw(), ".svg").decode()
         return drawn if paint is None else _inlined(drawn, paint.prefix)
 
 
 def linear_svg_of(draw: "Callable[[], Figure]", paint: Paint, **about: str) -> str:
     """Draw a picture of logarithmic axes as SVG, with linear ones; "" of any other."""
     try:
-        with drawing_by("svg on linear axes"):
+        with drawing_by(LINEAR_SVG):
             figure: Any = draw()
     except (NotDrawnError, ModuleNotFoundError):
         return ""
@@ -131,7 +98,7 @@ def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:
         _require_axes(ax)
         draw(ax=ax)
         return ax
-    with drawing_by("pyplot"):
+    with drawing_by(PYPLOT):
         figure = draw(ax=None)
     axes = [each for each in figure.axes if each.get_label() != BAR_LABEL]
     if len(axes) == 1:
@@ -174,38 +141,19 @@ def plain_axes(ax: "Axes") -> None:
 
 def draw_boxes(ax: "Axes", corners: Sequence[Any], colour: str) -> "Artist":
     """Fill areas of one colour, each given by its corners."""
-    own: Any = ax
-    if isinstance(own, SvgAxes):
-        return own.boxes(corners, colour)  # type: ignore[return-value]  # as good in a legend
-    from matplotlib.collections import PolyCollection
-
-    return ax.add_collection(PolyCollection(corners, facecolor=colour, edgecolor="none"))
+    return _writer.get().draw_boxes(ax, corners, colour)
 
 
 def draw_segments(
     ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
 ) -> "Artist":
     """Draw straight lines of one colour, each given by its two ends."""
-    own: Any = ax
-    if isinstance(own, SvgAxes):
-        return own.segments(ends, colour, width, zorder)  # type: ignore[return-value]  # likewise
-    from matplotlib.collections import LineCollection
-
-    lines = LineCollection(ends, colors=colour, linewidths=width, zorder=zorder)
-    return ax.add_collection(lines)
+    return _writer.get().draw_segments(ax, ends, colour, width=width, zorder=zorder)
 
 
 def settle(figure: "Figure") -> None:
     """Lay out the axes in rounded places, as the last digits of a layout vary between calls."""
-    own: Any = figure
-    if isinstance(own, SvgFigure):
-        return
-    with any_letters():
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for ax in figure.axes:
-        places = [round(edge, 5) for edge in ax.get_position().bounds]
-        ax.set_position((places[0], places[1], places[2], places[3]))
+    _writer.get().settle(figure)
 
 
 def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
@@ -225,47 +173,7 @@ def add_legend(
     Each group has rows of its own. To be called last but for what is placed by the layout: the
     axes get the rest of the figure.
     """
-    own: Any = figure
-    if isinstance(own, SvgFigure):
-        own.explain(groups, notes)
-        return
-    width, height = figure.get_size_inches()
-    bottom = EDGE
-    with any_letters():
-        if notes:
-            style: dict[str, Any] = {"fontsize": "x-small", "color": GREY, "va": "bottom"}
-            small = figure.text(EDGE / width, bottom / height, "\n".join(notes), **style)
-            small.set(parse_math=False, in_layout=False)
-            bottom += small.get_window_extent().height / figure.dpi + EDGE
-        for entries in filter(None, reversed(groups)):
-            legend = _widest_legend(figure, entries, (0.5, bottom / height))
-            bottom += legend.get_window_extent().height / figure.dpi
-    engine: Any = figure.get_layout_engine()
-    engine.set(rect=(0.0, bottom / height, 1.0, 1.0 - bottom / height))
-
-
-def _widest_legend(
-    figure: "Figure", entries: "Mapping[str, Artist]", place: tuple[float, float]
-) -> "Legend":
-    """Make the legend of the most columns that the figure has room for."""
-    columns = len(entries)
-    while True:
-        legend = figure.legend(
-            list(entries.values()),
-            list(entries),
-            loc="lower center",
-            bbox_to_anchor=place,
-            ncols=columns,
-            **LEGEND,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-        legend.set_in_layout(False)
-        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            return legend
-        legend.remove()
-        rows = -(-len(entries) // columns)
-        columns = min(columns - 1, -(-len(entries) // (rows + 1)))
+    _writer.get().add_legend(figure, groups, notes)
 
 
 def add_legend_inside(
@@ -335,48 +243,9 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
 
     The ending of the path is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
     """
-    drawn = _rendered(figure, ending_of(path, ABOUT))
+    drawn = rendered(figure, ending_of(path, ABOUT))
     with replacing(path) as draft:
         draft.write_bytes(drawn)
-
-
-@contextmanager
-def any_letters() -> Iterator[None]:
-    """Say nothing of letters that this font lacks; who looks at an SVG has other fonts."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        yield
-
-
-def _printed(text: str) -> str:
-    """Escape in each line of a text what does not print, which has no place in XML."""
-    return "\n".join(map(one_line, text.split("\n")))
-
-
-def _print_names(figure: "Figure") -> None:
-    """Escape what does not print in everything that is written in a figure."""
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        assert isinstance(text, Text)
-        text.set_text(_printed(text.get_text()))
-
-
-ABOUT: Final[dict[str, dict[str, str | None]]] = {  # without dates and versions
-    ".svg": {"Creator": "parcast", "Date": None},
-    ".png": {"Software": "parcast"},
-    ".pdf": {"Creator": "parcast", "Producer": None, "CreationDate": None},
-}
-
-
-def _rendered(figure: "Figure", ending: str) -> bytes:
-    """Draw into memory by matplotlib."""
-    drawn = BytesIO()
-    about = {"Title": _printed(figure.get_suptitle()), **ABOUT[ending]}
-    with house_style(), any_letters():
-        _print_names(figure)
-        figure.savefig(drawn, format=ending[1:], dpi=DOTS_AN_INCH, metadata=about)
-    return drawn.getvalue()
 
 
 def _inlined(svg: str, prefix: str) -> str:

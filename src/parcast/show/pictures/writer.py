@@ -1,0 +1,48 @@
+"""What draws and writes a figure: matplotlib, or the SVG of this package.
+
+Pictures are drawn once, by the methods that the axes of both have, and by these where they differ.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
+
+
+class PictureWriter(ABC):
+    """Makes figures, and draws in their axes."""
+
+    @abstractmethod
+    def style(self) -> AbstractContextManager[None]:
+        """Draw in the style of parcast, whatever style is set."""
+
+    @abstractmethod
+    def new_figure(self, height: float) -> "Figure":
+        """Make a figure `height` inches high."""
+
+    @abstractmethod
+    def draw_boxes(self, ax: "Axes", corners: Sequence[Any], colour: str) -> "Artist":
+        """Fill areas of one colour, each given by its corners."""
+
+    @abstractmethod
+    def draw_segments(
+        self, ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
+    ) -> "Artist":
+        """Draw straight lines of one colour, each given by its two ends."""
+
+    @abstractmethod
+    def settle(self, figure: "Figure") -> None:
+        """Lay out the axes in rounded places, as the last digits of a layout vary."""
+
+    @abstractmethod
+    def add_legend(
+        self, figure: "Figure", groups: "Sequence[Mapping[str, Artist]]", notes: Sequence[str]
+    ) -> None:
+        """Explain below all axes what is drawn, each group in rows of its own, then the notes."""
