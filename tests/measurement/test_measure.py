@@ -1,5 +1,6 @@
 """`parcast.measure`: runs of a command, kept at once, and what spoils them."""
 
+import csv
 import errno
 import hashlib
 import json
@@ -248,6 +249,16 @@ def test_a_function_is_measured_as_a_program_is(table):
     assert "raised ValueError: three" in table.read_text()
     with pytest.raises(ParameterError, match="command must be a function of p"):
         parcast.measure(lambda: None, [1], output=table.with_name("b.csv"))
+
+
+def test_a_function_has_no_memory_where_that_of_an_earlier_one_remains(table, monkeypatch):
+    monkeypatch.setattr("parcast.measurement.function.reset_peak", lambda: False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportNote)
+        parcast.measure(lambda p: time.sleep(0.01 / p), [1], runs=1, output=table)
+    lines = [x for x in table.read_text().splitlines() if not x.startswith("#")]
+    [row] = csv.DictReader(lines)
+    assert row["memory_B"] == row["memory_total_B"] == ""
 
 
 # the table

@@ -63,7 +63,7 @@ class FunctionLauncher:
 
     def _ran(self, values: Mapping[str, Any]) -> tuple[Ran, str]:
         """Call it, and say why it failed; "" if it did not."""
-        reset_peak()
+        alone = reset_peak()
         before, account, failure = _used(), CoreAccount.now(), ""
         begun = time.perf_counter()
         try:
@@ -81,7 +81,7 @@ class FunctionLauncher:
             failure = _words(fault)
         seconds = max(time.perf_counter() - begun, 1e-9)
         after, held = _used(), held_by(os.getpid())
-        own = held.most if held else None
+        own = held.most if held and alone else None  # else it may be that of an earlier call
         used = [now - was for now, was in zip(after, before, strict=True)]
         every = account.until_now()[1]
         others = None if every is None else max(every - used[0] / seconds - used[1] / seconds, 0.0)

@@ -61,7 +61,11 @@ def peak_memory() -> float | None:
     return None
 
 
-def reset_peak() -> None:
-    """Let the most memory of this process begin anew, where the system can."""
-    with suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
-        stream.write("5")
+def reset_peak() -> bool:
+    """Let the most memory of this process begin anew; False where the system cannot."""
+    try:
+        with open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
+            stream.write("5")
+    except OSError:
+        return False
+    return True
