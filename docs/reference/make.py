@@ -103,7 +103,8 @@ EVERYWHERE = {
     *("limited_by", "reasons", "mpi", "date"),
     *("series", "refused", "measured", "reach", "measured_p", "rests_on"),
     *("backtest_error", "no_forecast_p"),
-    *("call", "out_of_memory", "time_limit"),
+    *("call", "out_of_memory", "time_limit", "time_limit_s", "time_limit_certainty"),
+    *("within_s", "certainty", "currency", "contention_free_s", "single_bus_s"),
 }
 SERIES = "keys of `key`"  # the same
 END_OF_INTERVAL = re.compile(r"^(?:lower|upper) end of ")

@@ -171,7 +171,7 @@ class Host:
     cores: int  # cores that may be used [1]
     governor: str  # governor of the clock frequency; empty where unknown
     load_before: float  # load average over a minute; NaN where the system has none [1]
-    load_after: float  # the same afterwards [1]
+    load_after: float  # load average over a minute; NaN where the system has none [1]
     mpi: str  # vendor and version; empty without one
     python: str  # version
     numpy: str  # version

@@ -22,13 +22,13 @@ FORMATS: Final = ("toml", *ANSWERS)
 HELP = """Describe a program by profiles of its timed regions.
 
 Prints formulas in n and p: of loops the iterations and the time of one, of calls the bytes, of
-work whose iterations nobody counted its time. -o program.toml writes a program file for
-`parcast predict` and `parcast match`.
+work without counted iterations its time. -o program.toml writes a program file for `parcast
+predict` and `parcast match`.
 
 PROFILE is written by parcast record, or by a program whose regions are marked with parcast.region,
 run with PARCAST_PROFILE=PROFILE; one file may hold many runs. Or it is a file of Caliper, Score-P
 or TALP, one for each run. Runs at two or more problem sizes are needed, each on one and on several
-processors. Communication and files are predicted from the figures of the machine.
+processors.
 
 \b
 Exit status: 0  answered
@@ -74,8 +74,7 @@ class CharacterisationAsked:
 @option(
     "--clock",
     OneOf(["processor", "wall"]),
-    "Clock for loops: processor time or wall time. By default processor time where profiles have "
-    "it.",
+    "Clock for loops. By default processor time where profiles have it.",
 )
 @option("--name", "TEXT", "Name of the program in the description.")
 @answer_options(FORMATS, toml="the program")

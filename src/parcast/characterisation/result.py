@@ -44,8 +44,8 @@ class Perturbed:
     _outline = "p with_regions_s=with_regions without_s=without perturbation=ratio"
 
     p: int  # processors [1]
-    with_regions: float  # median of the runs with timed regions [s]
-    without: float  # of those without [s]
+    with_regions: float  # median of the runs with, and without, timed regions [s]
+    without: float  # median of the runs with, and without, timed regions [s]
     ratio: float  # of the first over the second [1]
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 TABLE: Final = "times.csv"
 STATUS_HELP: Final = """Say what became of the jobs of TABLE.csv, by default of times.csv.
 
-Of each job: pending (and why), running, done, stopped (its time was over), failed (and why), or
-not submitted. What Slurm says of jobs is asked of squeue, and of sacct where it is there.
+Of each job: pending, running, done, stopped (its time was over), failed, or not submitted, as
+squeue and sacct report it.
 
 \b
 Exit status: 0  answered
@@ -46,8 +46,7 @@ Examples:
 """
 COLLECT_HELP: Final = """Gather the runs of jobs in TABLE.csv, by default times.csv, and forecast.
 
-Jobs may still wait or run: collect again later. Runs that a time limit or a memory limit of a job
-ended are failures that say so. Prints what parcast measure does.
+Jobs may still wait or run: collect again later. Prints what parcast measure does.
 
 \b
 Exit status: 0    answered

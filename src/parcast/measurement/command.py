@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 
 HELP: Final = """Measure a program at several processor counts, and forecast its times.
 
-COMMAND is run for every count p of -p and every value of --param, in rounds of random order;
-{p} and other names in braces are replaced in it. Each run is written to the table at once
-(-o TABLE.csv, by default times.csv). Prints times and memory, what spoiled the measurement, and
-the forecast.
+COMMAND is run for every count p of -p and every value of --param, in rounds of random order; {p}
+and other names in braces are replaced in it. Each run is written to the table at once (-o
+TABLE.csv, by default times.csv). Prints times, memory, disturbances and the forecast.
 
 LIST is a list of processor counts: 1,2,4 or 1..8 or 1..8x2 (doubling).
 
@@ -114,7 +113,7 @@ def budget(text: str, option: str) -> dict[str, float]:
 @option(
     "--time-pattern",
     "REGEX",
-    "The time that the program tells: an expression with one group, or lammps, gromacs, time or "
+    "Time in the output of COMMAND: an expression with one group, or lammps, gromacs, time or "
     "profile (its regions). By default the wall time of COMMAND.",
     default="",
 )
@@ -122,7 +121,7 @@ def budget(text: str, option: str) -> dict[str, float]:
 @option(
     "--until",
     Read("SHARE", share),
-    "Make only the runs that are needed until the interval at --at ends so near to the time: 20%.",
+    "Make runs until the interval at --at ends within this share of the time: 20%.",
 )
 @option(
     "--budget",

@@ -42,10 +42,9 @@ Prints the time at each processor count of -p with its 90 % interval.
 
 COUNTS is a table with a row for each p: computing, messages, bytes and calls of collectives of all
 ranks together. PROGRAM is instead a TOML file of regions, as parcast characterise writes it, whose
-loops take the times described on the machine of --base. MACHINE is a TOML file with the network
-and, if possible, the primitives. RUN is a table of runs on MACHINE: one, best at p = 1, gives its
-computing speed. Runs on other machines correct what counts leave out. The files may have any
-order; "-" is standard input, for one of them.
+times are those of the machine of --base. MACHINE is a TOML file with the network and, if possible,
+the primitives. RUN is a table of runs on MACHINE: one, best at p = 1, gives its computing speed.
+The files may have any order; "-" is standard input, for one of them.
 
 LIST is a list of processor counts: 64,128 or 1..16 or 1..1024x2 (doubling).
 

@@ -36,9 +36,8 @@ COUNTS: Final = tuple(2**k for k in range(7))  # of processors of a program, whe
 VERSION: Final = "parcast/forecast/1"  # schema of saved results that are compared
 HELP: Final = """Write one page about a program from everything that is known of it.
 
-FILE may be a table of timings (its forecast, and what its time consists of), PROGRAM and MACHINE
-(the prediction, and what would help), profiles (efficiencies), and results that were saved with
--o x.json. Two tables or saved forecasts, and nothing else, are compared as well, the first as the
+FILE may be a table of timings, PROGRAM and MACHINE, profiles, and results that were saved with -o
+x.json. Two tables or saved forecasts, and nothing else, are compared as well, the first as the
 base. The page needs no network: it can be sent, printed and put on a server.
 
 \b

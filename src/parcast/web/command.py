@@ -26,12 +26,11 @@ PATIENCE: Final = 2  # for requests that are answered when the page is to end [s
 HELP: Final = """Open a page in the browser that answers what-if questions.
 
 FILE may be a PROGRAM and a MACHINE, tables of timings and profiles; more can be added in the page.
-It shows the prediction or forecast with its interval, what limits the program, and how many nodes
-to ask for. Each amount of the program and the machine has a slider. What is shown can be saved as
-TOML, CSV, JSON and a report; the page says which command line gives the same.
+It answers as predict, forecast, explain and plan do, with a slider for each amount. What is shown
+can be saved as TOML, CSV, JSON and a report; the page gives the command line of each answer.
 
-The page is served on 127.0.0.1 alone, to who has its token. Ctrl-C ends it; files that were added
-to the page are gone then.
+The page is served on 127.0.0.1 alone, and only with its token. Ctrl-C ends it and removes files
+that were added to the page.
 
 \b
 Exit status: 0  ended with Ctrl-C

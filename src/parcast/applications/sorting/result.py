@@ -18,14 +18,14 @@ class SortedFile(Result):
         memory_B warnings inputs
     """
 
-    source: str = ""  # file that was sorted
-    output: str = ""  # file with the sorted array
+    source: str = ""  # file that was sorted, and the sorted one
+    output: str = ""  # file that was sorted, and the sorted one
     elements: int = 0  # elements of the array [1]
     size: int = 0  # bytes of the elements [B]
     dtype: str = ""  # type of the elements; `records` of those
     by: tuple[str, ...] = ()  # fields that were compared; empty: all
-    chunks: int = 0  # chunks that were sorted in memory [1]
-    shards: int = 0  # shards that were merged in memory [1]
+    chunks: int = 0  # parts that were sorted, and merged, in memory [1]
+    shards: int = 0  # parts that were sorted, and merged, in memory [1]
     longest: int = 0  # elements of the longest shard [1]
     seconds: float = 0.0  # wall time, with the start of ranks [s]
     memory: float = 0.0  # limit of the resident memory of a rank [B]

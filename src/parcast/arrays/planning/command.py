@@ -61,13 +61,13 @@ def server_counts(text: str, option: str) -> CountList:
 @option(
     "--darshan",
     A_FILE,
-    "Darshan log of the job, or its text: show what it does now, and plan its bytes.",
+    "Darshan log of the job, or its text: compare it with the plan of its bytes.",
     metavar="LOG",
 )
 @option(
     "--compare",
     A_FILE,
-    "Evaluate a setting beside the best: cb_nodes=4, or a file with one; or other libraries.",
+    "Also evaluate a setting: cb_nodes=4, or a file with one; or libraries.",
     metavar="SETTING",
 )
 @option("--dtype", "TYPE", "Of the elements.", default="float64")

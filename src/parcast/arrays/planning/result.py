@@ -117,8 +117,8 @@ class LibraryPlan:
     title: str  # name in answers
     setting: str  # ready to use
     time: float  # [s]
-    lower: float  # of the 90 % interval [s]
-    upper: float  # of the same [s]
+    lower: float  # lower end of the 90 % interval [s]
+    upper: float  # upper end of the 90 % interval [s]
     limited_by: str  # `file system`, `communication` or `computation`
     messages: int | None  # of data, between ranks; None for parcast, whose plan has them
     estimated: tuple[str, ...] = ()  # costs that were not given and widen the interval
@@ -149,7 +149,7 @@ class RequestPlan(Decision):
     simulation: RequestSimulation  # of the best plan
     options: Options
     reasons: tuple[str, ...] = ()  # why the best is the best, in sentences
-    storage: tuple[int, ...] | None = None  # extents of the storage chunks, if servers have those
+    storage: tuple[int, ...] | None = None  # extents of the storage chunks, if there are any
     buffer: int = MOST  # what a server writes or reads at a time, at most [B]
     machine: str = ""  # whose costs they are
     notes: tuple[str, ...] = ()  # warnings about what was given

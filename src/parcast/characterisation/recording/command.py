@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 OTHER_MPI: Final = 70  # exit status of a rank whose MPI is not the one of the recorder
 HELP: Final = """Run an MPI program and record what it computes and calls.
 
-COMMAND runs as it is, in C, C++, Fortran or Python. Each rank adds a line to the profile: calls,
-bytes and time of each kind of MPI call and of computing between them. `parcast characterise` makes
-a description of the profiles of several sizes and rank counts.
+COMMAND runs as it is, in C, C++, Fortran or Python. Each rank adds a line to the profile, from
+which `parcast characterise` makes a description: calls, bytes and time of each kind of MPI call
+and of computing between them.
 
 MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name") in a C program mark a region of computing.
 

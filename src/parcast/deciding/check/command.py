@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 HELP = """Check whether a program is slower than before, for continuous integration.
 
-Compares the runs in NEW with those of --against at every processor count and call path, and
-reports a slowdown with one level of error for all of them together: an unchanged program is
-reported in 1 % of checks (--level). The first NEW is the first run of the new version; further
-ones confirm it. Without a second run of --confirm repetitions nothing is reported: the answer is
-which counts to measure again. Without NEW, it says the smallest slowdown that can be seen.
+Compares the runs in NEW with those of --against at every processor count and call path; an
+unchanged program is reported in 1 % of checks (--level). The first NEW is the first run of the new
+version; further ones confirm it. Nothing is reported without a second run of --confirm
+repetitions: the answer is which counts to measure again. Without NEW, the answer is the smallest
+slowdown that can be found.
 
 NEW and BASE are tables as `parcast forecast` reads them, or forecasts that were saved as JSON.
 Several tables of the base are runs of several days.

@@ -50,15 +50,15 @@ EXPLAIN: Final = {
 
 HELP: Final = """Explain why a program takes its time, and what would shorten it.
 
-From PROGRAM and MACHINE: what each thing twice as good would save, alone and in pairs; the
-elasticity of the time by every amount; how much of the time each resource takes, and what limits
-from which processor count on.
+From PROGRAM and MACHINE: what each upgrade would save, alone and in pairs; the elasticity of the
+time by every amount; how much of the time each resource takes, and what limits from which
+processor count on.
 
-From TIMINGS: how much of the time is shared, constant and growing work, at the largest measured
-count and at those of -p; the serial fraction by count; the run that would tell most.
+From TIMINGS: how much of the time is shared, constant and growing work; the serial fraction by
+count; the run that would narrow the forecast most.
 
-From PROFILE, of `parcast.region`, TALP, Score-P or Caliper: POP efficiencies at each count and
-forecast to those of -p, and which region loses most.
+From PROFILE, of `parcast.region`, TALP, Score-P or Caliper: POP efficiencies at each count, and
+which region loses most.
 
 Each number has its 90 % interval. PROGRAM and MACHINE are TOML files, TIMINGS is a table as in
 `parcast forecast`; the files may have any order, and "-" is standard input. LIST is a list of

@@ -51,9 +51,9 @@ class PlannedConfiguration:
     efficiency: float  # speedup over the ideal speedup [1]
     of_charged: float  # efficiency of the cores that are charged, over the fewest nodes [1]
     sure: float  # probability of meeting all goals together [1]
-    within: float | None  # probability of ending within the longest time [1]
-    budget: float | None  # probability of staying within the budget [1]
-    holds: float | None  # probability of the efficiency that is asked for [1]
+    within: float | None  # probability of meeting this goal [1]
+    budget: float | None  # probability of meeting this goal [1]
+    holds: float | None  # probability of meeting this goal [1]
     out_of_memory: float | None  # probability that a node runs out of memory [1]
     measured: bool  # whether the program was run there
     fits: bool  # whether it meets the goals as surely as asked

@@ -38,15 +38,15 @@ class RankUse:
 
     rank: int  # its number
     host: str  # where it ran
-    tasks: int  # tasks that it ran [1]
-    merges: int  # merges that it ran [1]
-    items: int  # items of its tasks [1]
+    tasks: int  # how many it ran, and their items [1]
+    merges: int  # how many it ran, and their items [1]
+    items: int  # how many it ran, and their items [1]
     computing: float  # time in which a task ran [s]
     merging: float  # time in which only a merge ran [s]
     communicating: float  # other time with a message, a fetch or a delivery under way [s]
     idle: float  # the rest [s]
-    starting: float  # idle time before its first work [s]
-    ending: float  # idle time after its last work [s]
+    starting: float  # idle time before its first, and after its last work [s]
+    ending: float  # idle time before its first, and after its last work [s]
     processor: float  # processor time of its tasks and merges [s]
 
 

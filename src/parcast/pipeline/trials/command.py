@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 HELP: Final = """Test whether the law of the pipeline predicts its runs on this machine.
 
-A synthetic job of known processor time is run small, larger runs are predicted in several ways
-(the stated formulas, with the measured time of a message, calibrated), and then made and compared.
-The law agrees if the calibrated one has a median error of at most 10 % and a worst of
-at most 25 %.
+Small runs of a synthetic job are made; larger runs are predicted by the stated formulas, with the
+measured time of a message, and calibrated, and then made and compared. The law agrees if the
+calibrated one has a median error of at most 10 % and a worst of at most 25 %.
 
 JOB is a Python file in place of the synthetic job, and ARGUMENTs are its items, as parcast run
 pipeline takes them.
@@ -94,7 +93,7 @@ def message_size(text: str, option: str) -> int:
 @option(
     "--schedule",
     OneOf(["adaptive", "source", "both"]),
-    "adaptive (default of a run), source (published) or both.",
+    "adaptive, source (the published one) or both.",
     default="both",
 )
 @option("--task", LOAD, "Processor time of a task.  [default: 20ms; 50ms on a testbed]")

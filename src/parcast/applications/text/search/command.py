@@ -22,8 +22,7 @@ HELP: Final = """Rank documents by how well they match a query, with the BM25 sc
 
 DOCS are files, folders or patterns: text, HTML, XML, SGML and JSON Lines, also as .gz and .zst.
 Capital letters do not count, and words are not stemmed. A hit is a document that has a word of the
-query; it is shown with the piece of its text that has most of them, and -o and --json give its
-place in the file. Of equal scores the earlier document comes first.
+query; it is shown with the piece of its text that has most of them.
 
 \b
 Exit status: 0    a document matches a query

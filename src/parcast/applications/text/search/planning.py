@@ -31,14 +31,10 @@ if TYPE_CHECKING:
 HELP: Final = """Choose ranks for indexing and searching documents, from a sample of them.
 
 SAMPLE are files, folders or patterns of documents like those to come, 16 files or more. They are
-indexed and searched here on one core, which takes some ten seconds for 100 kB. Printed are, for
-each number of ranks, the time of all phases (finding phrases, merging indexes, messages, writing
-the index, queries), memory of rank 0, which holds the whole index and needs the most, bytes sent,
-and which phase limits. With --within the fewest ranks that surely end in time are recommended,
-else those of nearly the least time. This needs pip install "parcast[features]".
-
-The index is that of `parcast run features`, the queries those of `parcast run search`, which reads
-the documents. Times are those of ranks with a core each.
+indexed as by `parcast run features` and searched as by `parcast run search` here on one core, in
+some ten seconds for 100 kB. Prints the time of each phase for each number of ranks, the memory of
+rank 0, which holds the whole index, and the bytes sent. With --within the fewest ranks that surely
+end in time are recommended, else those of nearly the least time.
 
 \b
 Exit status: 0  answered

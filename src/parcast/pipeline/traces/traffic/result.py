@@ -31,19 +31,19 @@ class Quantity:
     _outline = "quantity=name unit mean lower upper cv2 cv2_lower cv2_upper least median largest"
 
     name: str  # `gap`, `length`, `service` or `delay`
-    mean: float  # its mean
+    mean: float  # in `unit`
     lower: float  # lower end of the 90 % interval of the mean
     upper: float  # upper end of that interval
     cv2: float  # squared coefficient of variation [1]
     cv2_lower: float  # lower end of its 90 % interval [1]
     cv2_upper: float  # upper end of that interval [1]
-    least: float  # the least value
-    median: float  # the median
-    largest: float  # the largest value
+    least: float  # in `unit`
+    median: float  # in `unit`
+    largest: float  # in `unit`
 
     @property
     def unit(self) -> str:
-        """Unit of the quantity."""
+        """Unit of what it holds."""
         return "B" if self.name == "length" else "s"
 
 
