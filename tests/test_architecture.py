@@ -38,9 +38,6 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
 ]
 CIRCLES = [  # folders that import one another still; this list only gets shorter
 ]
-ONE_IDEA: dict[str, str] = {  # names of two classes, and why they are one idea
-    "State": "what a rank of a kernel holds, in the module of each kernel"
-}
 STILL_TWICE = {  # names of two classes that have to become two; this list only gets shorter
     "Alone",
     "Boxes",
@@ -152,7 +149,7 @@ def test_the_name_of_a_class_means_one_thing():
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef)
     )
-    assert {name for name, uses in names.items() if uses > 1} == STILL_TWICE | set(ONE_IDEA)
+    assert {name for name, uses in names.items() if uses > 1} == STILL_TWICE
 
 
 def test_no_imports_go_in_a_circle():

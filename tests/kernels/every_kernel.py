@@ -36,7 +36,7 @@ def refusal_of(comm, matrix):
     n = len(matrix)
     rows = np.column_stack([matrix, np.ones(n)])[ledger.rank :: ledger.size].copy()
     try:
-        gauss.work(ledger, gauss.State(n, 0, rows))
+        gauss.work(ledger, (n, 0, rows))
     except RunFailed as refusal:
         return str(refusal)
     return ""

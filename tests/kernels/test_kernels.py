@@ -227,7 +227,7 @@ def test_a_wrong_range_is_found():
     state = sample_sort.prepare(ledger, 100, 1)
     assert not sample_sort.is_correct(ledger, state, key_files.keys_of(100, 1))
     assert sample_sort.is_correct(ledger, state, sample_sort.work(ledger, state))
-    assert not sample_sort.is_correct(ledger, state, state.part[:50])
+    assert not sample_sort.is_correct(ledger, state, state[2][:50])
 
 
 # Fractal
@@ -331,7 +331,7 @@ def eliminated(matrix, right):
     """Solve a system on one rank."""
     ledger = Ledger(Alone())
     n = len(right)
-    state = gauss.State(n, 0, np.column_stack([matrix, right]).astype(float))
+    state = (n, 0, np.column_stack([matrix, right]).astype(float))
     return gauss.solution(ledger, state, gauss.work(ledger, state))
 
 

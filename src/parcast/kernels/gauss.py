@@ -30,20 +30,12 @@ from parcast.kernels.kernel import Functions, Kernel, random_numbers
 from parcast.kernels.ledger import Ledger
 
 Matrix = NDArray[np.float64]
+Rows = tuple[int, int, Matrix]  # n, seed, rows r, r + p, ... of rank r; shape (m, n + 1)
 
 BLOCK: Final = 32  # waves that are eliminated together
 CHUNK: Final = 2048  # entries that are eliminated at once
 COLUMNS: Final = 256  # of them in a row, at most
 SINGULAR: Final = 1e-14  # of the largest entry of the matrix, for each row: no pivot below
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The rows of a rank, the right-hand side behind them."""
-
-    n: int
-    seed: int
-    rows: Matrix  # r, r + p, ... of rank r; shape (m, n + 1)
 
 
 @dataclass(slots=True)
@@ -63,13 +55,13 @@ class Triangle:
     order: NDArray[np.int64]
 
 
-def prepare(ledger: Ledger, n: int, seed: int) -> State:
+def prepare(ledger: Ledger, n: int, seed: int) -> Rows:
     """Make the rows of this rank."""
     mine = range(ledger.rank, n, ledger.size)
     rows = np.empty((len(mine), n + 1))
     for place, number in enumerate(mine):
         rows[place] = row_of(n, seed, number)
-    return State(n, seed, rows)
+    return n, seed, rows
 
 
 def row_of(n: int, seed: int, number: int) -> Matrix:
@@ -77,9 +69,9 @@ def row_of(n: int, seed: int, number: int) -> Matrix:
     return random_numbers(seed, number).uniform(-1, 1, n + 1)
 
 
-def work(ledger: Ledger, state: State) -> Triangle:
+def work(ledger: Ledger, state: Rows) -> Triangle:
     """Eliminate on all ranks, which all refuse a matrix that is singular or not finite."""
-    n, rows = state.n, state.rows
+    n, _, rows = state
     order = list(range(n))
     pending = Pending(np.zeros((BLOCK, n + 1)), np.zeros((len(rows), BLOCK)))
     room = np.empty(max(CHUNK, COLUMNS))
@@ -184,9 +176,9 @@ def system_of(n: int, seed: int) -> tuple[Matrix, Matrix]:
     return rows[:, :n], rows[:, n]
 
 
-def solution(ledger: Ledger, state: State, triangle: Triangle) -> Matrix:
+def solution(ledger: Ledger, state: Rows, triangle: Triangle) -> Matrix:
     """Solve by the triangle, on all ranks; its messages are not counted. Shape (n,)."""
-    n = state.n
+    n = state[0]
     unknowns = np.zeros(n)
     for i in reversed(range(n)):
         owner, value = i % ledger.size, 0.0
@@ -199,12 +191,12 @@ def solution(ledger: Ledger, state: State, triangle: Triangle) -> Matrix:
     return in_order
 
 
-def is_correct(ledger: Ledger, state: State, result: Triangle) -> bool:
+def is_correct(ledger: Ledger, state: Rows, result: Triangle) -> bool:
     """Compare the solution with that of one processor, on the master."""
     unknowns = solution(ledger, state, result)
     right = True
     if ledger.is_master:
-        expected = serial(state.n, state.seed)
+        expected = serial(*state[:2])
         largest = float(np.abs(expected).max(initial=0.0))
         right = bool(np.allclose(unknowns, expected, rtol=0.0, atol=1e-6 * largest))
     return ledger.all_agree(right)

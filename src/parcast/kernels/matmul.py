@@ -5,7 +5,6 @@ the rows of the product back. Each rank multiplies tile by tile: one call of the
 would take fewer nanoseconds a step the larger the matrix.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -16,17 +15,11 @@ from parcast.kernels.kernel import Functions, Kernel
 from parcast.kernels.ledger import Ledger, shares
 
 Matrix = NDArray[np.float64]
+Matrices = tuple[
+    Matrix, Matrix, Matrix
+]  # A, B, C; of A and C all rows on the master, else its own
 
 TILE: Final = 256  # rows and columns
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The matrices of a rank: all rows of A and C on the master, its own on another."""
-
-    a: Matrix
-    b: Matrix
-    c: Matrix
 
 
 def matrices_of(n: int, seed: int) -> tuple[Matrix, Matrix]:
@@ -35,7 +28,7 @@ def matrices_of(n: int, seed: int) -> tuple[Matrix, Matrix]:
     return source.uniform(-1, 1, (n, n)), source.uniform(-1, 1, (n, n))
 
 
-def prepare(ledger: Ledger, n: int, seed: int) -> State:
+def prepare(ledger: Ledger, n: int, seed: int) -> Matrices:
     """Make A and B on the master, and room for them on the others."""
     bounds = shares(n, ledger.size)
     rows = n if ledger.is_master else int(bounds[ledger.rank + 1] - bounds[ledger.rank])
@@ -43,27 +36,28 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
         a, b = matrices_of(n, seed)
     else:
         a, b = np.ones((rows, n)), np.ones((n, n))
-    return State(a, b, np.ones((rows, n)))  # ones: the memory is there before the time runs
+    return a, b, np.ones((rows, n))  # ones: the memory is there before the time runs
 
 
-def work(ledger: Ledger, state: State) -> Matrix:
+def work(ledger: Ledger, state: Matrices) -> Matrix:
     """Multiply on all ranks; the master has the product, others their rows of it."""
-    n = state.b.shape[0]
+    a, b, c = state
+    n = b.shape[0]
     parts = [slice(*bounds) for bounds in pairwise(shares(n, ledger.size).tolist())]
     if ledger.is_master:
-        ledger.deal([state.a[rows] for rows in parts])
+        ledger.deal([a[rows] for rows in parts])
     else:
-        ledger.receive(state.a, 0)
-    ledger.send_to_all(state.b)
-    mine = parts[0].stop if ledger.is_master else state.a.shape[0]
+        ledger.receive(a, 0)
+    ledger.send_to_all(b)
+    mine = parts[0].stop if ledger.is_master else a.shape[0]
     with ledger.computing:
-        multiply(state.a[:mine], state.b, state.c[:mine])
+        multiply(a[:mine], b, c[:mine])
         ledger.steps += mine * n * n
     if ledger.is_master:
-        ledger.collect([state.c[rows] for rows in parts])
+        ledger.collect([c[rows] for rows in parts])
     else:
-        ledger.send(state.c, 0)
-    return state.c
+        ledger.send(c, 0)
+    return c
 
 
 def multiply(a: Matrix, b: Matrix, c: Matrix) -> None:
@@ -87,11 +81,11 @@ def serial(n: int, seed: int) -> Matrix:
     return product
 
 
-def is_correct(ledger: Ledger, state: State, result: Matrix) -> bool:
+def is_correct(ledger: Ledger, state: Matrices, result: Matrix) -> bool:
     """Compare with the product of the library, on the master."""
-    n = state.b.shape[0]
+    a, b, _ = state
     right = not ledger.is_master or bool(
-        np.allclose(result, state.a @ state.b, rtol=0.0, atol=1e-13 * max(n, 1))
+        np.allclose(result, a @ b, rtol=0.0, atol=1e-13 * max(b.shape[0], 1))
     )
     return ledger.all_agree(right)
 

@@ -47,7 +47,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Paths:
     """What a rank holds."""
 
     n: int  # paths of all ranks
@@ -57,11 +57,11 @@ class State:
     prices: Prices  # of all paths, on the master
 
 
-def prepare(ledger: Ledger, n: int, seed: int) -> State:
+def prepare(ledger: Ledger, n: int, seed: int) -> Paths:
     """Share the blocks of paths out."""
     bounds = path_bounds(n, ledger.size)
     mine = int(bounds[ledger.rank + 1] - bounds[ledger.rank])
-    return State(
+    return Paths(
         n=n,
         seed=seed,
         first=int(bounds[ledger.rank]) // BLOCK,
@@ -75,7 +75,7 @@ def path_bounds(n: int, p: int) -> NDArray[np.int64]:
     return np.minimum(shares(-(-n // BLOCK), p) * BLOCK, n)
 
 
-def work(ledger: Ledger, state: State) -> Exposure:
+def work(ledger: Ledger, state: Paths) -> Exposure:
     """Follow all paths, on all ranks."""
     bounds = path_bounds(state.n, ledger.size).tolist()
     means = np.zeros(SLICES)
@@ -96,7 +96,7 @@ def work(ledger: Ledger, state: State) -> Exposure:
     return Exposure(means, state.prices)
 
 
-def advance(ledger: Ledger, state: State, task: Prices) -> None:
+def advance(ledger: Ledger, state: Paths, task: Prices) -> None:
     """Take the paths of this rank through a slice."""
     number, drift, volatility = int(task[0]), float(task[1]), float(task[2])
     part = 1.0 / (SLICES * STEPS)
@@ -129,7 +129,7 @@ def serial(n: int, seed: int) -> Exposure:
     return Exposure(ends.mean(axis=1) if n else np.full(SLICES, np.nan), ends[-1])
 
 
-def is_correct(ledger: Ledger, state: State, result: Exposure) -> bool:
+def is_correct(ledger: Ledger, state: Paths, result: Exposure) -> bool:
     """Compare with one processor, on the master."""
     right = True
     if ledger.is_master:

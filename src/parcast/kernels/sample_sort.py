@@ -21,7 +21,7 @@ References
 
 from itertools import pairwise
 from math import log2
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,32 +38,24 @@ from parcast.kernels.sorters import (
 SAMPLES: Final = 256  # of each rank: the largest range is then 1 % above the mean on 16 ranks
 
 
-class State(NamedTuple):
-    """What a rank has before it begins."""
-
-    n: int
-    seed: int
-    part: Keys
-
-
-def prepare(ledger: Ledger, n: int, seed: int) -> State:
-    """Make the keys, and keep the share of this rank."""
+def prepare(ledger: Ledger, n: int, seed: int) -> tuple[int, int, Keys]:
+    """Make the keys; give n, the seed and the share of this rank."""
     first, last = shares(n, ledger.size)[ledger.rank : ledger.rank + 2]
     kept, begin = [np.empty(0, dtype=np.int64)], 0
     for block in key_blocks(n, seed):
         kept.append(block[max(first - begin, 0) : max(last - begin, 0)])
         begin += block.size
-    return State(n, seed, np.concatenate(kept))
+    return n, seed, np.concatenate(kept)
 
 
-def work(ledger: Ledger, state: State) -> Keys:
+def work(ledger: Ledger, state: tuple[int, int, Keys]) -> Keys:
     """Sort the keys of all ranks; give the range of this one."""
-    part = state.part
+    n, _, part = state
     with ledger.computing:
         sort_by_merging(ledger, part)
     if ledger.size == 1:
         return part
-    splitters = _splitters(ledger, part, shares(state.n, ledger.size))
+    splitters = _splitters(ledger, part, shares(n, ledger.size))
     with ledger.computing:
         bounds = [0, *np.searchsorted(part, splitters, side="right").tolist(), part.size]
         ledger.steps += round(splitters.size * log2(max(part.size, 1)))
@@ -114,12 +106,13 @@ def _exchange(ledger: Ledger, parts: list[Keys]) -> tuple[Keys, list[int]]:
     return mine, ends
 
 
-def is_correct(ledger: Ledger, state: State, result: Keys) -> bool:
+def is_correct(ledger: Ledger, state: tuple[int, int, Keys], result: Keys) -> bool:
     """Compare the range of every rank with the keys as NumPy sorts them."""
+    n, seed, _ = state
     sizes = ledger.comm.allgather(result.size)
     first = sum(sizes[: ledger.rank])
-    expected = sorted_keys(state.n, state.seed)
-    right = sum(sizes) == state.n and np.array_equal(result, expected[first:][: result.size])
+    expected = sorted_keys(n, seed)
+    right = sum(sizes) == n and np.array_equal(result, expected[first:][: result.size])
     return ledger.all_agree(bool(right))
 
 

@@ -62,7 +62,7 @@ CHECKPOINT: Final = "checkpoint"  # name of the file
 
 
 @dataclass(slots=True)
-class State:
+class PlateBlock:
     """The block of a rank, and one more row and column on each side."""
 
     n: int
@@ -94,7 +94,7 @@ class Plate:
     changes: list[float]  # largest change of each step; on the master
 
 
-def prepare(ledger: Ledger, n: int, seed: int) -> State:
+def prepare(ledger: Ledger, n: int, seed: int) -> PlateBlock:
     """Make the block of this rank, or read it from a checkpoint."""
     course = ledger.course
     mesh = course.mesh or (ledger.size, 1)
@@ -113,7 +113,7 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
     if ledger.directory is not None and course.is_default:
         file = ledger.directory / CHECKPOINT
     ends = ((top, bottom), (left, right))
-    return State(
+    return PlateBlock(
         n=n,
         seed=seed,
         course=course,
@@ -169,7 +169,7 @@ def row_of(n: int, seed: int, number: int) -> Grid:
     return random_numbers(seed, number).random(n)
 
 
-def work(ledger: Ledger, state: State) -> Plate:
+def work(ledger: Ledger, state: PlateBlock) -> Plate:
     """Take all steps on all ranks."""
     course = state.course
     steps = course.steps or STEPS
@@ -198,7 +198,7 @@ def work(ledger: Ledger, state: State) -> Plate:
     return Plate(state.values, changes if ledger.is_master else [])
 
 
-def _exchange(ledger: Ledger, state: State) -> None:
+def _exchange(ledger: Ledger, state: PlateBlock) -> None:
     """Send the outer points of this rank to its neighbours, and receive theirs."""
     grid = state.old
     above, below, left, right = state.neighbours
@@ -296,7 +296,7 @@ def _largest(ledger: Ledger, change: float) -> float:
     return float(own[0])
 
 
-def _save(ledger: Ledger, state: State) -> None:
+def _save(ledger: Ledger, state: PlateBlock) -> None:
     """Write the rows of this rank to their place in the file, and flush them."""
     rows = state.old[1:-1]
     if not rows.size or state.file is None:
@@ -313,7 +313,7 @@ def _save(ledger: Ledger, state: State) -> None:
     ledger.disk_bytes += rows.nbytes
 
 
-def _keep(ledger: Ledger, state: State, step: int) -> None:
+def _keep(ledger: Ledger, state: PlateBlock, step: int) -> None:
     """Write a checkpoint with the other ranks."""
     belongs = CheckpointOwner(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
     rows, columns = state.own
@@ -341,7 +341,7 @@ def serial(n: int, seed: int, steps: int = STEPS) -> tuple[Grid, list[float]]:
     return plate, changes
 
 
-def is_correct(ledger: Ledger, state: State, result: Plate) -> bool:
+def is_correct(ledger: Ledger, state: PlateBlock, result: Plate) -> bool:
     """Compare points, changes and the file with what one processor computes."""
     steps = state.course.steps or STEPS
     plate, changes = serial(state.n, state.seed, steps)
@@ -362,7 +362,7 @@ def _alike(one: Grid, other: Grid) -> bool:
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-12, atol=1e-14))
 
 
-def finish(state: State) -> None:
+def finish(state: PlateBlock) -> None:
     """Remove the file of the checkpoints."""
     if state.file is not None:
         state.file.unlink(missing_ok=True)

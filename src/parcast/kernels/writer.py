@@ -53,7 +53,7 @@ NUMBER: Final = 8  # [B]
 
 
 @dataclass(slots=True)
-class State:
+class PointShare:
     """The share of a rank."""
 
     n: int
@@ -68,7 +68,7 @@ class State:
     path: Path | None
 
 
-def prepare(ledger: Ledger, n: int, seed: int) -> State:
+def prepare(ledger: Ledger, n: int, seed: int) -> PointShare:
     """Make the share of this rank, and write it once, so that files are there."""
     course = ledger.course
     bounds = shares(n, ledger.size)
@@ -80,7 +80,7 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
     path = None
     if ledger.directory is not None and ledger.io_servers is None and course.checkpoint is None:
         path = ledger.directory / f"points_{ledger.rank}"
-    state = State(
+    state = PointShare(
         n=n,
         seed=seed,
         course=course,
@@ -138,7 +138,7 @@ def parts_of(points: Points, ledger: Ledger) -> dict[int, Points]:
     return {disk: part for disk, part in cut.items() if part.size}
 
 
-def work(ledger: Ledger, state: State) -> Points:
+def work(ledger: Ledger, state: PointShare) -> Points:
     """Take all steps on all ranks."""
     course = state.course
     steps, every = course.steps or STEPS, course.checkpoint_every or EVERY
@@ -170,7 +170,7 @@ def advance(points: Points, room: Points) -> None:
             np.multiply(tile, GROWTH, out=tile)
 
 
-def _pass_on(ledger: Ledger, state: State) -> None:
+def _pass_on(ledger: Ledger, state: PointShare) -> None:
     """Pass the first points of the share to the next rank of the group."""
     before, after = state.neighbours
     if after == ledger.rank:
@@ -180,7 +180,7 @@ def _pass_on(ledger: Ledger, state: State) -> None:
     wait_for([request, ledger.begin_send(own, after)])
 
 
-def _write(ledger: Ledger, state: State) -> None:
+def _write(ledger: Ledger, state: PointShare) -> None:
     """Write the share of this rank, and wait until it is on the devices."""
     if ledger.io_servers is not None:
         ledger.io_servers.write(state.parts)
@@ -193,7 +193,7 @@ def _write(ledger: Ledger, state: State) -> None:
     ledger.disk_bytes += state.points.nbytes
 
 
-def _keep(ledger: Ledger, state: State, step: int) -> None:
+def _keep(ledger: Ledger, state: PointShare, step: int) -> None:
     """Write a checkpoint with the other ranks."""
     belongs = CheckpointOwner(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
     comm = None if isinstance(ledger.comm, Alone) else ledger.comm
@@ -211,7 +211,7 @@ def serial(n: int, seed: int, steps: int = STEPS) -> list[Points]:
     return after
 
 
-def is_correct(ledger: Ledger, state: State, result: Points) -> bool:
+def is_correct(ledger: Ledger, state: PointShare, result: Points) -> bool:
     """Compare the points, what was passed on and the files with what one processor computes."""
     steps = state.course.steps or STEPS
     after = serial(state.n, state.seed, steps)
@@ -227,7 +227,7 @@ def is_correct(ledger: Ledger, state: State, result: Points) -> bool:
     return ledger.all_agree(right)
 
 
-def _read_back(ledger: Ledger, state: State) -> Points:
+def _read_back(ledger: Ledger, state: PointShare) -> Points:
     """Read what this rank wrote last."""
     if ledger.io_servers is None:
         return np.fromfile(state.path) if state.path is not None else state.points
@@ -236,7 +236,7 @@ def _read_back(ledger: Ledger, state: State) -> Points:
     return np.concatenate([*there.values(), np.empty(0)])
 
 
-def finish(state: State) -> None:
+def finish(state: PointShare) -> None:
     """Remove the file of this rank."""
     if state.file is not None:
         os.close(state.file)
