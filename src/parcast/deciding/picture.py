@@ -39,15 +39,17 @@ def figure_of(result: Decision, ax: "Axes | None" = None) -> "Figure":
         canvas.require_one_panel(1 if below is None else 2, "Leave ax out.")
         draw_times(ax, ways, result.chosen)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT if below else HEIGHT / 2)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT if below else HEIGHT / 2)
         panels = figure.subplots(2 if below else 1, 1, squeeze=False)[:, 0]
         draw_times(panels[0], ways, result.chosen)
         if below is not None:
             below(panels[1], result)
         figure.suptitle(ways.title, fontsize="large", parse_math=False)
         notes = [*notable(result.sources), *canvas.sources_of(getattr(result, "inputs", None))]
-        canvas.add_legend(figure, *(canvas.entries_of([panel]) for panel in panels), notes=notes)
+        canvas.writer().add_legend(
+            figure, *(canvas.entries_of([panel]) for panel in panels), notes=notes
+        )
     return figure
 
 

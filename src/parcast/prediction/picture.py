@@ -112,7 +112,7 @@ class _Lines:
 
 
 def draw_lines(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
-    """Draw times, speedups and shares over the first axis; in `house_style`."""
+    """Draw times, speedups and shares over the first axis; in the style of parcast."""
     if quantity is not None:
         raise ParameterError(
             "quantity",
@@ -124,7 +124,7 @@ def draw_lines(shown: Shown, ax: "Axes | None" = None, quantity: str | None = No
         canvas.require_one_panel(
             3, 'Leave it out, or draw picture="contours" or "map" over two axes.'
         )
-    figure = canvas.new_figure(height=6.4)
+    figure = canvas.writer().new_figure(height=6.4)
     grid = figure.add_gridspec(2, 2, height_ratios=(1.25, 1))
     places = (grid[0, 0], grid[0, 1], grid[1, :])
     times, speedups, shares = (figure.add_subplot(place) for place in places)
@@ -141,7 +141,7 @@ def draw_lines(shown: Shown, ax: "Axes | None" = None, quantity: str | None = No
         (named[heading],) = times.plot([], [], ls="none")
     named |= dict(zip(lines.names, drawn, strict=True))
     others = canvas.entries_of([times, speedups]) | unnamed
-    canvas.add_legend(
+    canvas.writer().add_legend(
         figure, *([named, others] if lines.second else [named | others]), notes=shown.notes
     )
     return figure
@@ -296,7 +296,7 @@ def figure_of_prediction(
         raise _too_few(chosen, needed, shown)
     if ax is not None:
         return DRAW[chosen](shown, ax, quantity)
-    with canvas.house_style():
+    with canvas.writer().style():
         figure = DRAW[chosen](shown, None, quantity)
         figure.suptitle(shown.title, fontsize="large", parse_math=False)
     return figure

@@ -24,7 +24,7 @@ from parcast.errors import ParameterError
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.quantities import quantity_of
 from parcast.prediction.shown import Shown
-from parcast.show.pictures.canvas import add_legend, add_legend_inside, entries_of, new_figure
+from parcast.show.pictures.canvas import add_legend_inside, entries_of, writer
 from parcast.show.pictures.colours import (
     RECOMMENDED,
     REFERENCE,
@@ -56,7 +56,7 @@ NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
 def draw_surface(shown: Shown, ax: Any = None, quantity: str | None = None) -> "Figure":
-    """Draw the speedup over the two axes shown, in `ax` or in a new figure in `house_style`.
+    """Draw the speedup over the two axes shown, in `ax` or in a new figure.
 
     Another quantity has the colours of its heights.
     """
@@ -77,7 +77,7 @@ def draw_surface(shown: Shown, ax: Any = None, quantity: str | None = None) -> "
     colours = ScalarMappable(coloured.norm(shades), colormaps[coloured.colours])
     bar = {"ax": ax}
     if ax is None:
-        figure = new_figure(height=5.4)
+        figure = writer().new_figure(height=5.4)
         figure.set_layout_engine("none")  # it would leave half of the figure empty around the box
         ax = figure.add_axes(PLACE, projection="3d")
         bar = {"cax": figure.add_axes(BAR)}
@@ -114,7 +114,7 @@ def draw_surface(shown: Shown, ax: Any = None, quantity: str | None = None) -> "
 def draw_contours(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
     """Draw the speedup over processors and another axis, else the time, or another quantity.
 
-    In `ax`, or in a new figure in `house_style`.
+    In `ax`, or in a new figure in the style of parcast.
     """
     from matplotlib.colors import LogNorm, Normalize
 
@@ -127,7 +127,7 @@ def draw_contours(shown: Shown, ax: "Axes | None" = None, quantity: str | None =
     levels = levels_of(heights, is_wide=is_wide)
 
     is_own = ax is None
-    ax = ax or new_figure(height=5.4).add_subplot()
+    ax = ax or writer().new_figure(height=5.4).add_subplot()
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
     x, y = first.values_at(x), second.values_at(y)
@@ -143,7 +143,7 @@ def draw_contours(shown: Shown, ax: "Axes | None" = None, quantity: str | None =
         _draw_ridge(ax, avoid)
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
     if is_own:
-        add_legend(figure, entries_of([ax]), notes=shown.notes)
+        writer().add_legend(figure, entries_of([ax]), notes=shown.notes)
     elif entries := entries_of([ax]):
         add_legend_inside(ax, entries, is_framed=True)
     if any(heights.min() < level < heights.max() for level in levels):
@@ -217,10 +217,10 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
 def draw_map(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
     """Draw efficiency or time, or another quantity, and what limits, over the two axes shown.
 
-    In `ax`, or in a new figure in `house_style`.
+    In `ax`, or in a new figure in the style of parcast.
     """
     is_own = ax is None
-    ax = ax or new_figure(height=5.4).add_subplot()
+    ax = ax or writer().new_figure(height=5.4).add_subplot()
     first, second = shown.axes
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
@@ -237,7 +237,7 @@ def draw_map(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None
         note += f" Too small for a label: {names}."
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
     if is_own:
-        add_legend(figure, {}, notes=[note, *shown.notes])
+        writer().add_legend(figure, {}, notes=[note, *shown.notes])
     return figure
 
 

@@ -43,8 +43,8 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = min(len(parts), 3 if len(parts) > 4 else 2)
     rows = ceil(len(parts) / columns)
-    with canvas.house_style():
-        figure = canvas.new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for each in grid[len(parts) :]:
             each.set_axis_off()
@@ -52,7 +52,7 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
             _draw(each, part)
         before = " before the runs," if validation.saved.at else ""
         figure.suptitle(f"Predicted{before} and measured", fontsize="large")
-        canvas.add_legend(figure, canvas.entries_of(grid))
+        canvas.writer().add_legend(figure, canvas.entries_of(grid))
     return figure
 
 

@@ -37,8 +37,8 @@ def figure_of(result: RequestSimulation, ax: "Axes | None" = None) -> "Figure":
     """One figure of two panels; it cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(2, "Leave it out: the picture has two panels.")
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT)
         above, below = figure.subplots(2, 1)
         _times(above, result)
         _throughput(below, result)

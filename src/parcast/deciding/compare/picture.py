@@ -66,8 +66,8 @@ def figure_of(told: Drawn, ax: "Axes | None" = None) -> "Figure":
         _draw_changes(ax, told, groups)
         canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT)
         above, below = figure.subplots(2, 1, sharex=True)
         _draw_times(above, told, groups)
         _draw_changes(below, told, groups)
@@ -77,7 +77,9 @@ def figure_of(told: Drawn, ax: "Axes | None" = None) -> "Figure":
         more = len(_all_groups(told.ratios)) - len(groups)
         notes = [f"Not shown: {more} more series."] if more > 0 else []
         entries = canvas.entries_of([above, below])
-        canvas.add_legend(figure, entries, notes=[*notes, *canvas.sources_of(told.inputs)])
+        canvas.writer().add_legend(
+            figure, entries, notes=[*notes, *canvas.sources_of(told.inputs)]
+        )
     return figure
 
 

@@ -50,15 +50,15 @@ def figure_of_match(match: Match, ax: "Axes | None" = None) -> "Figure":
     if match.reading is not None:
         notes.append(f"{match.reading.name.capitalize()} scaling ({match.reading.reason}).")
     notes += canvas.sources_of(match.inputs)
-    with canvas.house_style():
+    with canvas.writer().style():
         panels = 2 if priced else 1
-        figure = canvas.new_figure(height=HEIGHT * panels)
+        figure = canvas.writer().new_figure(height=HEIGHT * panels)
         own = figure.subplots(panels, 1, squeeze=False)[:, 0]
         for i, panel in enumerate(own):
             _draw_panel(panel, match, drawn, over_cost=i > 0)
         title = "\n".join([title_of(match), *heads])
         figure.suptitle(title, fontsize="large", parse_math=False)
-        canvas.add_legend(figure, canvas.entries_of(own), notes=notes)
+        canvas.writer().add_legend(figure, canvas.entries_of(own), notes=notes)
     return figure
 
 

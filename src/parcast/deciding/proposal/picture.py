@@ -23,8 +23,8 @@ def figure_of(result: Proposal, ax: "Axes | None" = None) -> "Figure":
     """Figure of three panels, which cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(3, "Leave ax out.")
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT)
         linear, logs, efficiency = figure.subplots(3, 1)
         draw_times(linear, result, is_log=False)
         draw_times(logs, result, is_log=True)
@@ -32,7 +32,7 @@ def figure_of(result: Proposal, ax: "Axes | None" = None) -> "Figure":
         figure.suptitle("Scaling", fontsize="large")
         notes = [*notable(result.sources), *canvas.sources_of(result.inputs)]
         entries = canvas.entries_of([linear, logs, efficiency])
-        canvas.add_legend(figure, entries, notes=notes)
+        canvas.writer().add_legend(figure, entries, notes=notes)
     return figure
 
 

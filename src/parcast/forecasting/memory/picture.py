@@ -9,14 +9,12 @@ from parcast.forecasting.memory.curves import MemoryAt, MemoryCurve
 from parcast.forecasting.memory.result import MemoryForecast
 from parcast.show.pictures.canvas import (
     add_heads,
-    add_legend,
     add_legend_inside,
     entries_of,
     heads_of,
-    house_style,
-    new_figure,
     plain_axes,
     sources_of,
+    writer,
 )
 from parcast.show.pictures.colours import MACHINE_COLOURS, REFERENCE
 from parcast.show.pictures.scales import scale_memory, scale_p
@@ -38,15 +36,15 @@ def figure_of(told: MemoryForecast, ax: "Axes | None" = None) -> "Figure":
         add_legend_inside(ax, entries_of([ax]))
         add_heads(ax, heads)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with house_style():
-        figure = new_figure(height=4.6)
+    with writer().style():
+        figure = writer().new_figure(height=4.6)
         own = figure.add_subplot()
         _draw(own, told)
         title = "Memory, forecast from that of measured runs"
         figure.suptitle("\n".join([title, *heads]), fontsize="large", parse_math=False)
         more = len(told.notes) - MOST_SERIES
         notes = [f"{more} more series are not shown."] if more > 0 else []
-        add_legend(figure, entries_of([own]), notes=[*notes, *sources_of(told.inputs)])
+        writer().add_legend(figure, entries_of([own]), notes=[*notes, *sources_of(told.inputs)])
     return figure
 
 

@@ -59,14 +59,14 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
         _draw_ranks(ax, result)
         figure: Figure = ax.figure  # type: ignore[assignment]  # no axes of a subfigure
         return figure
-    with canvas.house_style():
+    with canvas.writer().style():
         lanes = min(max(LANE * result.ranks, 1.0), TALLEST)
         heights = [lanes]
         if has_stages:
             heights.append(ROW * len(_groups(result)))
         if has_tree:
             heights.append(LEVEL * (len(tree.levels) + 0.6))
-        figure = canvas.new_figure(sum(heights) + HEADROOM + 0.3 * (panels - 1))
+        figure = canvas.writer().new_figure(sum(heights) + HEADROOM + 0.3 * (panels - 1))
         grid = figure.subplots(panels, 1, height_ratios=heights, squeeze=False)
         entries = _draw_ranks(grid[0, 0], result)
         if has_stages:
@@ -77,8 +77,8 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
         notes = []
         if result.steps >= MOST_STEPS:
             notes.append(f"The first {MOST_STEPS} of {result.steps + 1} steps.")
-        canvas.add_legend(figure, entries, notes=notes)
-        canvas.settle(figure)
+        canvas.writer().add_legend(figure, entries, notes=notes)
+        canvas.writer().settle(figure)
     return figure
 
 
@@ -95,7 +95,7 @@ def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
             boxes = [*_blocks(those)]
         if boxes:
             word, text = WORDS[kind]
-            entries[word + text * has_texts] = canvas.draw_boxes(ax, boxes, colour)
+            entries[word + text * has_texts] = canvas.writer().draw_boxes(ax, boxes, colour)
     if has_texts:
         longest = max((len(items_text(x.items)) for x in shown), default=1)
         size = min(8.0, 8.0 * 6 * 15 / (longest * max(steps, 7) * 1.15))
@@ -189,7 +189,7 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
         if not cells:
             continue
         boxes = [_box(time, group - BAR / 2, group + BAR / 2) for time, group in cells]
-        drawn = canvas.draw_boxes(ax, boxes, colour)
+        drawn = canvas.writer().draw_boxes(ax, boxes, colour)
         if kind:
             entries[kind] = drawn
         for time, group in cells:
@@ -217,7 +217,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
         for node in nodes
     }
     lines = [[places[node.items], places[merge.items]] for node, merge in tree.branches()]
-    canvas.draw_segments(ax, lines, colours.REFERENCE, width=0.8, zorder=1)
+    canvas.writer().draw_segments(ax, lines, colours.REFERENCE, width=0.8, zorder=1)
     ranks = max((node.rank for level in tree.levels for node in level), default=0)
     is_named = len(leaves) <= MOST_NAMED
     size = 8.0 if len(leaves) <= 20 else 6.0

@@ -38,12 +38,14 @@ def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
         canvas.add_legend_inside(ax, entries, is_framed=True)
         figure: Figure = ax.figure  # type: ignore[assignment]  # no axes of a subfigure
         return figure
-    with canvas.house_style():
+    with canvas.writer().style():
         lanes = min(max(LANE * len(result.ranks), 1.0), TALLEST)
-        figure = canvas.new_figure(lanes + HEADROOM)
+        figure = canvas.writer().new_figure(lanes + HEADROOM)
         entries, notes = _draw(figure.subplots(), result)
         figure.suptitle(title_of(result), fontsize="large", parse_math=False)
-        canvas.add_legend(figure, entries, notes=[*notes, *canvas.sources_of(result.inputs)])
+        canvas.writer().add_legend(
+            figure, entries, notes=[*notes, *canvas.sources_of(result.inputs)]
+        )
     return figure
 
 
@@ -55,7 +57,7 @@ def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]"
     for name, events in (("task", trace.tasks), ("merge", trace.merges), ("fetch", trace.fetches)):
         boxes = _boxes(events, result.seconds / POINTS, scale, STRIP if name == "fetch" else BAR)
         if len(boxes):
-            entries[name] = canvas.draw_boxes(ax, boxes, COLOURS[name])
+            entries[name] = canvas.writer().draw_boxes(ax, boxes, COLOURS[name])
     lines, notes = _draw_messages(ax, trace.messages, scale)
     entries |= lines
     if len(trace.deliveries):
@@ -108,5 +110,5 @@ def _draw_messages(
     end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
     pairs = [*np.stack([start, end], axis=1)]
     width = 0.9 if len(pairs) <= 100 else 0.6
-    drawn = canvas.draw_segments(ax, pairs, colours.COMMUNICATION, width=width, zorder=3)
+    drawn = canvas.writer().draw_segments(ax, pairs, colours.COMMUNICATION, width=width, zorder=3)
     return {"message": drawn}, notes

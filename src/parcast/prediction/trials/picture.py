@@ -53,7 +53,7 @@ def figure_of(
     kind = picture or _usual(validation)
     if kind == "times":
         return figure_of_validation(validation, ax)
-    with canvas.house_style():
+    with canvas.writer().style():
         if kind == "lines":
             return _lines(validation, ax)
         return (_surface if kind == "surface" else _errors)(validation, ax)
@@ -140,7 +140,7 @@ def _lines(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
             got=f'"lines" for {len(lines)}',
             hint="Select some values of the other axes.",
         )
-    figure = canvas.new_figure(height=4.6)
+    figure = canvas.writer().new_figure(height=4.6)
     [part] = validation.parts
     figure.suptitle(f"{part.name}: {part.title}", fontsize="medium", parse_math=False)
     times, speedups = figure.subplots(1, 2)
@@ -151,7 +151,7 @@ def _lines(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
         along.scale(each)
         canvas.plain_axes(each)
     entries = canvas.entries_of([times, speedups])
-    canvas.add_legend(figure, entries, notes=_notes(validation))
+    canvas.writer().add_legend(figure, entries, notes=_notes(validation))
     return figure
 
 
@@ -297,7 +297,7 @@ def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
         marks[place] = f"{signed_percent(x.error() or 0.0)}{outside}{fitted}"
     most = float(np.clip(np.nanmax(np.abs(field)), PALEST, WIDEST))
     is_own = ax is None
-    ax = ax or canvas.new_figure(height=4.6).add_subplot()
+    ax = ax or canvas.writer().new_figure(height=4.6).add_subplot()
     drawn = ax.pcolormesh(field.T, cmap=FIELDS, norm=Normalize(-most, most), edgecolor="white")
     for which, axis in (("x", first), ("y", second)):
         labels = [axis_value(float(value), "count") for value in axis.values]
@@ -318,5 +318,5 @@ def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
     if is_own:
         known = "*: outside its 90 % interval. ': used to fit the description."
-        canvas.add_legend(figure, {}, notes=[known])
+        canvas.writer().add_legend(figure, {}, notes=[known])
     return figure

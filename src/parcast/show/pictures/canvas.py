@@ -5,7 +5,7 @@ A picture draws by a writer: matplotlib unless `drawing_by` says another one.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
@@ -43,26 +43,18 @@ _writer: ContextVar[PictureWriter] = ContextVar("_writer", default=MATPLOTLIB)
 
 
 @contextmanager
-def drawing_by(writer: PictureWriter) -> Iterator[None]:
+def drawing_by(chosen: PictureWriter) -> Iterator[None]:
     """Make figures by a writer."""
-    token = _writer.set(writer)
+    token = _writer.set(chosen)
     try:
         yield
     finally:
         _writer.reset(token)
 
 
-def house_style() -> AbstractContextManager[None]:
-    """Draw in the same style, whatever style is set; `MissingPackage` without matplotlib.
-
-    Text stays text, and the names of parts do not change from one run to the next.
-    """
-    return _writer.get().style()
-
-
-def new_figure(height: float) -> "Figure":
-    """Make a figure `height` inches high, of matplotlib or one that is written as SVG."""
-    return _writer.get().new_figure(height)
+def writer() -> PictureWriter:
+    """Give the writer that draws here."""
+    return _writer.get()
 
 
 def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: str) -> str:
@@ -110,7 +102,7 @@ def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:
 
 def _require_axes(ax: object) -> None:
     """Refuse what is no axes of matplotlib."""
-    with house_style():
+    with writer().style():
         from matplotlib.axes import Axes
     if not isinstance(ax, Axes):
         raise ParameterError(
@@ -139,23 +131,6 @@ def plain_axes(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def draw_boxes(ax: "Axes", corners: Sequence[Any], colour: str) -> "Artist":
-    """Fill areas of one colour, each given by its corners."""
-    return _writer.get().draw_boxes(ax, corners, colour)
-
-
-def draw_segments(
-    ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
-) -> "Artist":
-    """Draw straight lines of one colour, each given by its two ends."""
-    return _writer.get().draw_segments(ax, ends, colour, width=width, zorder=zorder)
-
-
-def settle(figure: "Figure") -> None:
-    """Lay out the axes in rounded places, as the last digits of a layout vary between calls."""
-    _writer.get().settle(figure)
-
-
 def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
     """What is drawn in any of the axes, by its label, each label once."""
     entries: dict[str, Artist] = {}
@@ -163,17 +138,6 @@ def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     return entries
-
-
-def add_legend(
-    figure: "Figure", *groups: "Mapping[str, Artist]", notes: Sequence[str] = ()
-) -> None:
-    """Explain below all axes what is drawn, in as few rows as fit, with notes in small print.
-
-    Each group has rows of its own. To be called last but for what is placed by the layout: the
-    axes get the rest of the figure.
-    """
-    _writer.get().add_legend(figure, groups, notes)
 
 
 def add_legend_inside(

@@ -91,7 +91,7 @@ class MatplotlibWriter(PictureWriter):
             ax.set_position((places[0], places[1], places[2], places[3]))
 
     def add_legend(
-        self, figure: "Figure", groups: "Sequence[Mapping[str, Artist]]", notes: Sequence[str]
+        self, figure: "Figure", *groups: "Mapping[str, Artist]", notes: Sequence[str] = ()
     ) -> None:
         """Use as few rows as fit; the axes get the rest of the figure."""
         width, height = figure.get_size_inches()

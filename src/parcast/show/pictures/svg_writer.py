@@ -46,7 +46,7 @@ class SvgWriter(PictureWriter):
         """Do nothing: its layout is the same each time."""
 
     def add_legend(
-        self, figure: "Figure", groups: "Sequence[Mapping[str, Artist]]", notes: Sequence[str]
+        self, figure: "Figure", *groups: "Mapping[str, Artist]", notes: Sequence[str] = ()
     ) -> None:
         """Keep it until the figure is laid out."""
         own: Any = figure

@@ -21,7 +21,7 @@ class PictureWriter(ABC):
 
     @abstractmethod
     def style(self) -> AbstractContextManager[None]:
-        """Draw in the style of parcast, whatever style is set."""
+        """Draw in the style of parcast; `MissingPackage` without matplotlib that it needs."""
 
     @abstractmethod
     def new_figure(self, height: float) -> "Figure":
@@ -43,6 +43,9 @@ class PictureWriter(ABC):
 
     @abstractmethod
     def add_legend(
-        self, figure: "Figure", groups: "Sequence[Mapping[str, Artist]]", notes: Sequence[str]
+        self, figure: "Figure", *groups: "Mapping[str, Artist]", notes: Sequence[str] = ()
     ) -> None:
-        """Explain below all axes what is drawn, each group in rows of its own, then the notes."""
+        """Explain below all axes what is drawn, each group in rows of its own, then the notes.
+
+        To be called last but for what is placed by the layout: axes get the rest of the figure.
+        """

@@ -28,15 +28,15 @@ def figure_of(result: DescriptionsExplained, ax: "Axes | None" = None) -> "Figur
     """One figure of two panels; it cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(2, "Leave it out: the picture has two panels.")
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT)
         above, below = figure.subplots(2, 1)
         _savings(above, result)
         _along(below, result)
         title = f"{result.program} on {result.machine}, {place_of(result)}"
         figure.suptitle(title, fontsize="large", parse_math=False)
         notes = canvas.sources_of(result.inputs)
-        canvas.add_legend(figure, canvas.entries_of([above, below]), notes=notes)
+        canvas.writer().add_legend(figure, canvas.entries_of([above, below]), notes=notes)
     return figure
 
 

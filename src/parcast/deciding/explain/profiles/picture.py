@@ -36,8 +36,8 @@ def figure_of(result: ProfilesExplained, ax: "Axes | None" = None) -> "Figure":
         _efficiencies(ax, problem)
         canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT if losses else HEIGHT / 2)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT if losses else HEIGHT / 2)
         axes = figure.subplots(panels, 1, squeeze=False)[:, 0]
         _efficiencies(axes[0], problem)
         if losses:
@@ -47,7 +47,7 @@ def figure_of(result: ProfilesExplained, ax: "Axes | None" = None) -> "Figure":
         more = len(result.problems) - 1
         notes = [f"{more} more problems are not drawn"] if more else []
         notes += canvas.sources_of(result.inputs)
-        canvas.add_legend(figure, *(canvas.entries_of([ax]) for ax in axes), notes=notes)
+        canvas.writer().add_legend(figure, *(canvas.entries_of([ax]) for ax in axes), notes=notes)
     return figure
 
 

@@ -30,8 +30,8 @@ def figure_of(result: TimingsExplained, ax: "Axes | None" = None) -> "Figure":
     if ax is not None:
         canvas.require_one_panel(2, "Leave it out: the picture has two panels.")
     series = result.series[0]
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT)
         above, below = figure.subplots(2, 1)
         _parts(above, series)
         _serial(below, series)
@@ -41,7 +41,7 @@ def figure_of(result: TimingsExplained, ax: "Axes | None" = None) -> "Figure":
         notes = [f"{more} more series are not drawn"] if more else []
         notes += canvas.sources_of(result.inputs)
         groups = [canvas.entries_of([panel]) for panel in (above, below)]
-        canvas.add_legend(figure, *groups, notes=notes)
+        canvas.writer().add_legend(figure, *groups, notes=notes)
     return figure
 
 

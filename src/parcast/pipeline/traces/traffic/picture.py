@@ -38,8 +38,8 @@ def figure_of_traffic(check: TrafficCheck, ax: "Axes | None" = None) -> "Figure"
     """One figure, 8 inches wide, of four panels; it cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(4, "Leave it out: the picture has four panels.")
-    with canvas.house_style():
-        figure = canvas.new_figure(height=HEIGHT)
+    with canvas.writer().style():
+        figure = canvas.writer().new_figure(height=HEIGHT)
         axes = figure.subplots(2, 2)
         gaps, lengths, successive, delays = axes.flat
         _histogram(gaps, check.messages.gaps, "gap", "time")
@@ -50,7 +50,7 @@ def figure_of_traffic(check: TrafficCheck, ax: "Axes | None" = None) -> "Figure"
             canvas.plain_axes(each)
         title = f"{title_of(check)}\n{FORMULA[check.formula]}"
         figure.suptitle(title, fontsize="large", parse_math=False)
-        canvas.add_legend(
+        canvas.writer().add_legend(
             figure, canvas.entries_of(list(axes.flat)), notes=canvas.sources_of(check.inputs)
         )
     return figure
