@@ -15,7 +15,6 @@ from parcast.cli.failures import ANSWERED, INTERRUPTED, own_options, spelled_wit
 from parcast.cli.options import TIME, Read, flag, json_option, name_option, option, output_option
 from parcast.cli.outputs import (
     ANSWERS,
-    DOCUMENTS,
     Outputs,
     do_each,
     format_of,
@@ -28,6 +27,7 @@ from parcast.cli.outputs import (
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import show_sheet, tell
 from parcast.files.numbers import whole
+from parcast.show.result import DOCUMENTS
 from parcast.units import shown
 from parcast.version import __version__
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast.cli.screen import require_stdout, show_sheets, tell
+from parcast.show.result import DOCUMENTS, PICTURES, TABLES
 from parcast.words import listed
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer", bound="Result")
 
-PICTURES: Final = ("svg", "png", "pdf")
-TABLES: Final = ("csv", "json")
-DOCUMENTS: Final = ("html", "md", "tex")  # for readers
 ANSWERS: Final = (*TABLES, *DOCUMENTS)
 FIGURES: Final = (*ANSWERS, *PICTURES)  # of an answer that can be drawn
 MATPLOTLIB: Final = ("png", "pdf")  # pictures that it writes

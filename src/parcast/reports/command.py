@@ -23,10 +23,11 @@ from parcast.cli.options import (
     scaling_option,
     select_option,
 )
-from parcast.cli.outputs import DOCUMENTS, Outputs, command_line, tell_written, with_inputs
+from parcast.cli.outputs import Outputs, command_line, tell_written, with_inputs
 from parcast.cli.reading import read_file, without_copies
 from parcast.cli.screen import tell
 from parcast.errors import FileProblems, Problem
+from parcast.show.result import DOCUMENTS
 
 if TYPE_CHECKING:
     from parcast.show.page.page import Answer

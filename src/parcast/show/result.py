@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from parcast.show.sheet import Sheet
 
 
-TABLES: Final[tuple[str, ...]] = (".csv", ".json")
-DOCUMENTS: Final[tuple[str, ...]] = (".html", ".md", ".tex")
+TABLES: Final = ("csv", "json")  # endings of files
+DOCUMENTS: Final = ("html", "md", "tex")  # for readers
+PICTURES: Final = ("svg", "png", "pdf")
 ORIGIN: Final = ("law", "sources", "inputs")  # keys that say where an answer comes from
-PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
 LONGEST: Final = 2000  # rows of an answer of which a page has all, 1.6 MB; else what is printed
 
 
@@ -170,12 +170,12 @@ class Result(metaclass=_Listed):
         from parcast.files.document import csv_pieces, ending_of, json_pieces, write_document
 
         own = (*TABLES, *DOCUMENTS, *(PICTURES if self._picture else ()))
-        ending = ending_of(path, own)
-        if ending == ".csv":
+        ending = ending_of(path, [f".{x}" for x in own])[1:]
+        if ending == "csv":
             write_document(fspath(path), csv_pieces(self.rows()))
-        elif ending == ".json":
+        elif ending == "json":
             write_document(fspath(path), json_pieces(self.to_document()))
-        elif ending == ".html":
+        elif ending == "html":
             load("parcast.show.page.page:save_result")(self, path, **options)
         elif ending in DOCUMENTS:
             from parcast.show.documents import save_sheets, titled

@@ -10,7 +10,6 @@ from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import flag, json_option, option, output_option
 from parcast.cli.outputs import (
-    DOCUMENTS,
     Outputs,
     do_each,
     format_of,
@@ -20,6 +19,7 @@ from parcast.cli.outputs import (
 )
 from parcast.cli.screen import show_sheet
 from parcast.pipeline.options import Running, run_options, status_of
+from parcast.show.result import DOCUMENTS
 
 if TYPE_CHECKING:
     from parcast.applications.text.documents.document import DocumentReading
