@@ -298,6 +298,11 @@ def same_as(file: str, other: str) -> str:
     return f"{file} is given twice." if file == other else f"{file} is the same as {other}."
 
 
+def tell_copy(file: str, other: str) -> None:
+    """Say on standard error that a file with the bytes of another one is left out."""
+    tell(f"{same_as(file, other)} It is used once.")
+
+
 def with_inputs(result: Answer, **inputs: Any) -> Answer:
     """Note in a result what it was made from, and the version that made it.
 

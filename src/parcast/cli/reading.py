@@ -17,7 +17,7 @@ from parcast.advice import File, ours
 from parcast.cli.answering import OneOf
 from parcast.cli.failures import Spelling, in_options
 from parcast.cli.options import COLUMNS, called, gathered, option, repeated_option
-from parcast.cli.outputs import same_as
+from parcast.cli.outputs import tell_copy
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 from parcast.errors import Argument
@@ -112,7 +112,7 @@ def without_copies(files: Sequence[str]) -> list[str]:
     for file in files:
         mark = digest_of(file) if len(files) > 1 and os.path.isfile(file) else None
         if mark is not None and mark in kept:
-            tell(f"{same_as(file, kept[mark])} It is used once.")
+            tell_copy(file, kept[mark])
         else:
             kept[mark or f"{len(kept)} {file}"] = file
     return list(kept.values())

@@ -271,7 +271,7 @@ def read_donors(
 
     A file with the same bytes as one before it is reported and left out of the measurements.
     """
-    from parcast.cli.outputs import same_as
+    from parcast.cli.outputs import tell_copy
     from parcast.cli.reading import options_in, read_file
 
     tables: list[tuple[str, Measurements]] = []
@@ -284,7 +284,7 @@ def read_donors(
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:
-            tell(f"{same_as(file, same)} It is used once.")
+            tell_copy(file, same)
             continue
         if "format" in source and "machine" not in runs.labels:
             runs = _of_machine(runs, file)
