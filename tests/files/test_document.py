@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.files.document import (
+    FORMULA,
+    NUMBER,
     check_place,
     csv_pieces,
+    guarded,
     json_pieces,
     replacing,
     unguarded,
@@ -24,6 +27,7 @@ from parcast.files.document import (
 )
 from parcast.mpi.folders import folder_for
 from parcast.timings.columns import is_label
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -65,6 +69,22 @@ def test_csv_is_read_back_equal(rows):
     assert [{**row, "name": unguarded(row["name"])} for row in read] == [
         {"name": row["name"], "p": str(row["p"])} for row in rows
     ]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "@x", "+x", "-x", "=\n1", "-1+1", "-5 %%", "'=x", "+1e"])
+def test_what_a_spreadsheet_takes_for_a_formula_has_an_apostrophe(text):
+    assert guarded(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-", "-5", "+.5e-3", "-5 %", "+1,234.5", "5 %", "x=1", "", "'x"])
+def test_numbers_and_names_have_none(text):
+    assert guarded(text) == text
+
+
+def test_a_page_saves_cells_by_the_same_rule():
+    script = (ROOT / "src/parcast/show/page/page.js").read_text(encoding="utf-8")
+    assert f"const FORMULA = /^(?:{FORMULA.pattern})/;" in script
+    assert f"const NUMBER = /^(?:{NUMBER.pattern})$/;" in script
 
 
 def test_a_document_takes_the_place_of_a_file_and_keeps_who_may_read_it(tmp_path, file):

@@ -31,9 +31,12 @@ SUPPORTED: Final = 15  # significant digits that a double has after a few operat
 SHORT: Final = 10
 NEARLY: Final = re.compile(r"(?:0000|9999)\d{1,3}(?!\d)")  # how a number near a short one may end
 
-# How a cell begins that a spreadsheet takes for a formula, or that was written to be none.
-FORMULA: Final = re.compile(r"'+[=+\-@]|[=+\-@].")
-NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+# How a cell begins that a spreadsheet takes for a formula, or that was written to be none. Both
+# patterns stand in show/page/page.js as well.
+FORMULA: Final = re.compile(r"'+[=+\-@]|[=+\-@][\s\S]")
+NUMBER: Final = re.compile(
+    r"[+\-]?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+\-]?[0-9]+)?(?: ?%)?"
+)
 
 OWN_FILES: Final = 0o077  # umask of files that others may not read
 DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written

@@ -20,10 +20,12 @@
     made.className = "tools";
     return made;
   };
-  // A spreadsheet takes a cell that begins so for a formula, unless it is a number.
+  // As `guarded` of files/document.py: what a spreadsheet takes for a formula, unless a number.
+  const FORMULA = /^(?:'+[=+\-@]|[=+\-@][\s\S])/;
+  const NUMBER = /^(?:[+\-]?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+\-]?[0-9]+)?(?: ?%)?)$/;
   const cell = (text) => {
     const plain = text.trim();
-    const risky = /^[=+\-@\t\r]/.test(plain) && !/^[+\-]?[\d.,]+(e[+\-]?\d+)?( ?%)?$/i.test(plain);
+    const risky = FORMULA.test(plain) && !NUMBER.test(plain);
     return `"${(risky ? "'" : "") + plain.replaceAll('"', '""')}"`;
   };
 
