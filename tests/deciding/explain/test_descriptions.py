@@ -54,6 +54,17 @@ def test_pairs_are_predicted_together_and_costs_are_those_of_a_run():
     assert "90 % interval" not in str(told)
 
 
+def test_elasticities_that_print_as_zero_are_left_out_and_counted():
+    files = ("examples/checkpoint/program.toml", "examples/checkpoint/nfs.toml")
+    told = parcast.explain(*files, p=4096, law_error=False)
+    seen = [x for x in told.amounts if max(map(abs, (x.lower[0], x.upper[0]))) >= 0.0005]
+    short, whole = told.to_sheet(), told.to_sheet(show_all=True)
+    assert 0 < len(seen) < 10 < len(told.amounts)
+    assert f"{len(seen)} of {len(told.amounts)} amounts are shown" in short.left_out
+    assert len(short.tables[1].in_full) == len(seen)
+    assert len(whole.tables[1].in_full) == len(told.amounts)
+
+
 def test_what_limits_changes_where_it_says():
     told = parcast.explain(*BTIO, p=64)
     assert [x.resource for x in told.limiting] == ["compute", "communication"]

@@ -33,7 +33,7 @@ def test_a_program_is_matched_with_machines(parcast):
     assert said.status == 0
     assert said.out.startswith("solver with checkpoints: machines by least time, within 2 h and")
     assert (
-        "cluster with NVMe servers has 4096 processors: p = 8192 is not considered on it."
+        "cluster with NVMe servers has 4096 processors; larger counts are left out: p = 8192."
         in said.out
     )
     assert "law error  " in said.out

@@ -78,8 +78,8 @@ class PosedQuestion:
         if asked.p is not None and asked.p.max() > most:
             beyond = listed([f"{whole(x)}" for x in asked.p[asked.p > most].tolist()])
             yield (
-                f"{machine.name} has {machine.processors} processors: p = {beyond} is not "
-                "considered on it."
+                f"{machine.name} has {machine.processors} processors; larger counts are left out: "
+                f"p = {beyond}."
             )
 
 

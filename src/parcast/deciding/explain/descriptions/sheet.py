@@ -1,9 +1,11 @@
 """The sheet of explained descriptions: upgrades, elasticities, resources, and where time tends."""
 
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Final
 
 from parcast.deciding.explain.descriptions.result import (
+    AmountEffect,
     DescriptionsExplained,
     Extreme,
     IntervalEstimate,
@@ -27,7 +29,7 @@ INFINITE: Final = {"compute": "computing", "communication": "communication", "io
 def sheet_of(result: DescriptionsExplained, *, show_all: bool = False) -> Sheet:
     """Say what helps most first, then why."""
     upgrades = _upgrades_shown(result.upgrades, show_all=show_all)
-    amounts = result.amounts if show_all else result.amounts[:MOST_AMOUNTS]
+    amounts = _amounts_shown(result.amounts, show_all=show_all)
     left_out = (
         some_of(len(upgrades), len(result.upgrades), "upgrades"),
         some_of(len(amounts), len(result.amounts), "amounts"),
@@ -37,7 +39,7 @@ def sheet_of(result: DescriptionsExplained, *, show_all: bool = False) -> Sheet:
         title=title_of(result),
         tables=(
             *_upgrades(result, upgrades),
-            *_amounts(result, len(amounts)),
+            *_amounts(result, amounts),
             *_resources(result),
         ),
         facts=tuple(_facts(result)),
@@ -81,6 +83,20 @@ def _upgrades_shown(every: Sequence[Upgrade], *, show_all: bool) -> Sequence[Upg
     alone = [x for x in every if not x.pair and abs(x.saved.value) >= TELLING]
     pairs = [x for x in every if x.pair and x.saved.value > every[0].saved.value + TELLING]
     return [*alone[:MOST_ALONE], *pairs[:MOST_PAIRS]]
+
+
+def _amounts_shown(every: Sequence[AmountEffect], *, show_all: bool) -> Sequence[AmountEffect]:
+    """Those of which anything but zeros would be printed."""
+    if show_all:
+        return every
+    printed = ([*x.elasticity[-MOST_COUNTS - 1 :], x.lower[-1], x.upper[-1]] for x in every)
+    seen = [any(_signed(each).strip("+-0.") for each in values) for values in printed]
+    return list(compress(every, seen))[:MOST_AMOUNTS]
+
+
+def _signed(elasticity: float) -> str:
+    """Write an elasticity, with its sign."""
+    return f"{float(elasticity):+.3f}"
 
 
 def _percents(estimates: Sequence[IntervalEstimate], title: str) -> list[Column]:
@@ -144,22 +160,20 @@ def _upgrades(result: DescriptionsExplained, shown: Sequence[Upgrade]) -> Iterat
     )
 
 
-def _amounts(result: DescriptionsExplained, most: int) -> Iterator[Table]:
+def _amounts(result: DescriptionsExplained, shown: Sequence[AmountEffect]) -> Iterator[Table]:
     """Table of the elasticities at the largest count, and at some before it."""
-    if not most:
+    if not shown:
         return
-    shown, counts = result.amounts[:most], result.counts
+    counts = result.counts
     name = Column(title="amount", cells=[x.name for x in shown], align="left")
     text = Column(title="value", cells=[x.text for x in shown], align="left")
     before = [
-        Column(title=f"p = {p}", cells=[f"{float(x.elasticity[i]):+.3f}" for x in shown])
+        Column(title=f"p = {p}", cells=[_signed(x.elasticity[i]) for x in shown])
         for i, p in list(enumerate(counts))[:-1][-MOST_COUNTS:]
     ]
-    last = [
-        Column(title=f"p = {counts[-1]}", cells=[f"{float(x.elasticity[-1]):+.3f}" for x in shown])
-    ]
+    last = [Column(title=f"p = {counts[-1]}", cells=[_signed(x.elasticity[-1]) for x in shown])]
     if result.interval is not None:
-        ends = [(f"{float(x.lower[-1]):+.3f}", f"{float(x.upper[-1]):+.3f}") for x in shown]
+        ends = [(_signed(x.lower[-1]), _signed(x.upper[-1])) for x in shown]
         last.append(interval_column("90 % interval", "", ends))
     yield Table(
         title="Elasticities",
@@ -169,7 +183,7 @@ def _amounts(result: DescriptionsExplained, most: int) -> Iterator[Table]:
             Form(columns=[name, *last]),
         ),
         in_full=tuple(
-            Entry(title=x.name, facts=(Fact("elasticity", f"{float(x.elasticity[-1]):+.3f}"),))
+            Entry(title=x.name, facts=(Fact("elasticity", _signed(x.elasticity[-1])),))
             for x in shown
         ),
         legend="elasticity: by how many percent the time changes if the amount grows by 1 %",
