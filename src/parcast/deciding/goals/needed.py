@@ -2,11 +2,12 @@
 
 Of runs it is the share of the time above ideal scaling (serial work, communication, imbalance)
 that has to go, or how much faster all of the program has to be. Of descriptions it is the smallest
-factor of each parameter: by bisection where more of it never makes things worse, else by a scan.
+factor of each parameter: by division where more of it never makes things worse, else by a scan.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -25,7 +26,8 @@ from parcast.words import joined, readable_unit, rounded, whole
 
 MOST_CHANGED: Final = 1000.0  # factor of a parameter that is looked at
 SCANNED: Final = 31  # factors that are looked at first, and again between two of them
-STEPS: Final = 24  # of a bisection
+DIVISIONS: Final = 6  # of what is between two factors, each into
+PARTS: Final = 17
 TWICE: Final = 2.0  # from here on a limit is missed by so many times, not by so many percent
 ROUNDS: Final = 3  # in which the width of the interval follows the change
 MOST_COUNTS: Final = 64  # nearest to the goals, and as many others, at which it is computed
@@ -210,28 +212,28 @@ class _LeastChange:
         self.law_error = law_error
         self.alone = self._alone({})
 
-    def _alone(self, changed: Mapping[str, Any]) -> float:
+    def _alone(self, changed: Mapping[str, Any]) -> Array:
         """Time on one processor, of which efficiency is a share. [s]."""
         one = {**self.at, **changed, "p": np.ones(1), "d": np.ones(1)}
-        return float(np.ravel(self.program.alone.times(self.machine, one).time)[0])
+        return np.asarray(self.program.alone.times(self.machine, one).time)
 
     def excess(self, changed: Mapping[str, Any]) -> Array:
-        """Time that must be allowed over the longest one, at each count. [1]."""
+        """Time that must be allowed over the longest one; counts are the last axis. [1]."""
         weighed = self.weighed
-        times = self.program.times(self.machine, {**self.at, **changed}).time
-        time = np.broadcast_to(times, weighed.table.p.shape)
+        time = self.program.times(self.machine, {**self.at, **changed}).time
         limits = [weighed.limit(x) for x in weighed.goals.asked if x != "efficiency"]
         if weighed.goals.efficiency is not None:
             change = self._alone(changed) / self.alone
             limits.append(weighed.limit("efficiency") * change)
-        return np.asarray(time * self.above / np.min(limits, axis=0))
+        return np.asarray(time * self.above / reduce(np.minimum, limits))
 
     def amount(self, name: str, amount: Amount) -> Needed | None:
         """Least change of an amount; None where none reaches the goals."""
         away = 1 / MOST_CHANGED if amount.dimension in BETTER_LESS else MOST_CHANGED
 
-        def least(factor: float) -> float:
-            return float(np.min(self.excess({f"{name}*": np.asarray(factor)})))
+        def least(factors: Array) -> Array:
+            each = self.excess({f"{name}*": factors[:, None]})
+            return np.broadcast_to(each.min(axis=-1), factors.shape)
 
         self.above = self.first_above
         for _ in range(ROUNDS):
@@ -308,30 +310,33 @@ class _LeastChange:
         )
 
 
-def least_factor(excess: Callable[[float], float], away: float) -> float | None:
+def least_factor(excess: Callable[[Array], Array], away: float) -> float | None:
     """Find the factor nearest to 1, towards `away`, at which an excess is at most 1.
 
-    By bisection where the excess only falls on the way, else by a scan.
+    Between two factors it is looked for by division where the excess only falls on the way, else
+    by a scan.
 
     >>> least_factor(lambda x: 3 / x, 1000.0)
     3.0...
     """
     factors = np.geomspace(1.0, away, SCANNED)
     try:
-        values = np.array([excess(x) for x in factors.tolist()])
+        values = excess(factors)
     except ParcastError:
         return None  # no formula for so much of it
-    good = np.flatnonzero(values <= 1)
-    if not good.size or good[0] == 0:
+    if values[0] <= 1 or not np.any(values <= 1):
         return None
-    first = int(good[0])
-    bad, met = float(factors[first - 1]), float(factors[first])
+    bad, met = _first(factors, values)
     if np.any(np.diff(values) > HAIR * values[:-1]):  # not monotone: look between as well
         between = np.geomspace(bad, met, SCANNED)
-        inner = np.array([excess(x) for x in between.tolist()])
-        j = int(np.flatnonzero(inner <= 1)[0])
-        bad, met = float(between[max(j - 1, 0)]), float(between[j])
-    for _ in range(STEPS):
-        middle = float(np.sqrt(bad * met))
-        bad, met = (bad, middle) if excess(middle) <= 1 else (middle, met)
+        bad, met = _first(between, excess(between))
+    for _ in range(DIVISIONS):
+        between = np.geomspace(bad, met, PARTS + 1)
+        bad, met = _first(between, excess(between))
     return met
+
+
+def _first(factors: Array, values: Array) -> tuple[float, float]:
+    """Find the first factor at which an excess is at most 1, else the last, and the one before."""
+    j = int(np.argmax(np.append(values[:-1] <= 1, True)))
+    return float(factors[max(j - 1, 0)]), float(factors[j])
