@@ -13,6 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -232,12 +233,20 @@ def facts_of(kind: type) -> dict[str, tuple[str, str, str]]:
     return facts
 
 
+@cache
+def source_of(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
+    """Read the lines and the classes of a module."""
+    text = inspect.getsource(import_module(module))
+    classes = {x.name: x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.ClassDef)}
+    return text.splitlines(), classes
+
+
+@cache
 def own_facts(kind: type) -> dict[str, tuple[str, str, str]]:
     """Read the source of one class."""
-    source = inspect.cleandoc(f"\n{inspect.getsource(kind)}")
-    lines = source.splitlines()
+    lines, classes = source_of(kind.__module__)
     facts = {}
-    for node in ast.parse(source).body[-1].body:
+    for node in classes[kind.__name__].body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             comment = lines[node.end_lineno - 1].partition("  # ")[2]
             above = lines[node.lineno - 2].strip()
