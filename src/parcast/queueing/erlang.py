@@ -102,6 +102,8 @@ def _regimes(n: Array, a: Array) -> list[tuple[NDArray[np.bool_], Callable[..., 
 
 def _light(n: Array, a: Array, terms: int) -> Array:
     """Light load: the continued fraction of Q, from its last term up, with its derivative."""
+    if n.size and n.min() >= 0 and np.array_equal(n, np.floor(n)):  # terms beyond a whole n are 0
+        terms = min(terms, int(n.max()))
     gap = a - n
     q = np.zeros_like(n)
     slope = np.zeros_like(n)  # dq/da
