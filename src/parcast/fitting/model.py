@@ -16,7 +16,6 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount, Point
-from parcast.descriptions.breakdown import COMPONENTS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program, Slopes
 from parcast.errors import ParameterError
@@ -24,6 +23,7 @@ from parcast.units import shown
 
 LEAST: Final = 1e-9  # of what is described: stands for none at all
 MOST: Final = 1e6  # times what is described
+MOST_AT_ONCE: Final = 1_000_000  # times that are evaluated at once for differences
 INSEPARABLE: Final = (
     "cycles",
     "bursts_per_io",
@@ -239,15 +239,20 @@ class Model:
     def parts(self, coordinates: Array) -> tuple[Array, Array]:
         """Time of every component, (components, sets, runs), and its derivatives. [s]."""
         at = {**self.points, **scaled(self.parameters, coordinates)}
-        shape = (len(COMPONENTS), len(coordinates), len(self.points["p"]))
+        shape = (len(coordinates), len(self.points["p"]))
 
         def times(at: Point) -> Array:
-            parts = self.program.times(self.machine, at).components()
-            return np.stack([np.broadcast_to(part, shape[1:]) for _, part in parts])
+            parts = (part for _, part in self.program.times(self.machine, at).components())
+            *each, _ = np.broadcast_arrays(*parts, np.empty(shape))
+            return np.stack(each, axis=-1)
 
         now = times(at)
-        slopes = {name: differences(times, at, name, now) for name in self.names}
-        return now, self._by_coordinates(slopes, coordinates, shape)
+        slopes = {
+            name: np.moveaxis(slope, -1, 0) if slope.ndim else slope
+            for name, slope in differences(times, at, self.names, now).items()
+        }
+        now = np.moveaxis(now, -1, 0)
+        return now, self._by_coordinates(slopes, coordinates, now.shape)
 
     @property
     def names(self) -> list[str]:
@@ -297,18 +302,26 @@ def _phase_slopes(
     """Time of a phase and its derivatives, by what its law knows or by differences. [s]."""
     known = phase.slopes(machine, at)
     time, slopes = known if known is not None else (phase.times(machine, at).time, {})
-    for name in names:
-        if name not in slopes:
-            slopes[name] = differences(lambda x: phase.times(machine, x).time, at, name, time)
-    return time, slopes
+    unknown = [name for name in names if name not in slopes]
+    return time, slopes | differences(lambda x: phase.times(machine, x).time, at, unknown, time)
 
 
-def differences(times: Callable[[Point], Array], at: Point, name: str, now: Array) -> Array:
-    """Derivative of times by the logarithm of an amount, of which the point has a factor. [s]."""
-    factor = np.asarray(at[f"{name}*"])
-    # Backwards only: a level of contention may be 1 already.
-    once = times({**at, f"{name}*": factor * np.exp(-STEP)})
-    if np.all(once == now):
-        return np.zeros(())
-    twice = times({**at, f"{name}*": factor * np.exp(-2.0 * STEP)})
-    return np.asarray((3.0 * now - 4.0 * once + twice) / (2.0 * STEP))
+def differences(
+    times: Callable[[Point], Array], at: Point, names: Sequence[str], now: Array
+) -> Slopes:
+    """Derivatives of times by the logarithms of amounts, of which the point has factors. [s].
+
+    Many are evaluated at a time: the first axes of the factors are the names and two steps.
+    """
+    slopes: Slopes = {}
+    few = max(1, MOST_AT_ONCE // (2 * max(now.size, 1)))
+    for i in range(0, len(names), few):
+        some = names[i : i + few]
+        # Backwards only: a level of contention may be 1 already.
+        steps = np.exp(-STEP * np.multiply.outer(np.eye(len(some)), [1.0, 2.0]))[..., None, None]
+        factors = {f"{x}*": at[f"{x}*"] * step for x, step in zip(some, steps, strict=True)}
+        shifted = np.broadcast_to(times({**at, **factors}), (len(some), 2, *now.shape))
+        for name, (once, twice) in zip(some, shifted, strict=True):
+            slope = (3.0 * now - 4.0 * once + twice) / (2.0 * STEP)
+            slopes[name] = np.zeros(()) if np.all(once == now) else slope
+    return slopes
