@@ -24,7 +24,7 @@ A_COMMAND = re.compile(
 )
 AN_OPTION = re.compile(r"(?<![\w'\"-])(--[a-z][a-z-]+|-[a-zA-Z](?![\w-]))")
 IS_DECLARED = re.compile(r"(--?[\w-]+(/--[\w-]+)? ?)+([a-z_]+)?")
-DECLARES = re.compile(r"(\w+\.)?(\w+_)?(option|flag)")  # functions
+DECLARES = re.compile(r"(\w+_)?(option|flag)")  # functions
 
 # Modules whose texts name commands or options and advise nothing; each with why.
 EXCEPTIONS = {
@@ -79,26 +79,37 @@ EXCEPTIONS = {
 }
 
 
+MAY_ADVISE = re.compile(rf"--[a-z]|(?<!\w)-[a-zA-Z](?!\w)|parcast |(?<!\w)({TOOLS}|darshan-parser) ")
+
+
 def literals_of(path):
     """Texts in a module that may be shown: no docstrings, help of options, or declared options."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if not MAY_ADVISE.search(source):
+        return
+    nodes = [*ast.walk(ast.parse(source))]
     left_out = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             left_out.add(id(node.value))
         elif isinstance(node, ast.keyword) and node.arg in ("help", "short_help", "epilog"):
             left_out |= {id(x) for x in ast.walk(node.value)}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in MADE:
+        elif isinstance(node, ast.Call) and called(node) in MADE:
             left_out |= {id(x) for x in ast.walk(node)}
-        elif isinstance(node, ast.Call) and DECLARES.fullmatch(ast.unparse(node.func)):
+        elif isinstance(node, ast.Call) and DECLARES.fullmatch(called(node)):
             left_out |= {id(x) for x in node.args}
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
         text = node.value
         is_help = "Exit status:" in text
         if id(node) not in left_out and not is_help and not IS_DECLARED.fullmatch(text.strip()):
             yield node.lineno, text
+
+
+def called(node):
+    """Name of what is called, without that of its module."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 MADE = ("Command", "ours")
@@ -136,9 +147,9 @@ def test_exceptions_are_needed():
 
 def made_by(path):
     """Words of each `ours(...)` of a module, some other word for one that is no literal."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ours":
+    source = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)) if "ours(" in source else ():
+        if isinstance(node, ast.Call) and called(node) == "ours":
             yield [x.value if isinstance(x, ast.Constant) else "WORD" for x in node.args]
 
 
