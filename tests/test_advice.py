@@ -79,7 +79,9 @@ EXCEPTIONS = {
 }
 
 
-MAY_ADVISE = re.compile(rf"--[a-z]|(?<!\w)-[a-zA-Z](?!\w)|parcast |(?<!\w)({TOOLS}|darshan-parser) ")
+MAY_ADVISE = re.compile(
+    rf"--[a-z]|(?<!\w)-[a-zA-Z](?!\w)|parcast |(?<!\w)({TOOLS}|darshan-parser) "
+)
 
 
 def literals_of(path):
