@@ -314,14 +314,19 @@ def differences(
     Many are evaluated at a time: the first axes of the factors are the names and two steps.
     """
     slopes: Slopes = {}
+    rank = max(np.ndim(x) for x in at.values())
     few = max(1, MOST_AT_ONCE // (2 * max(now.size, 1)))
     for i in range(0, len(names), few):
         some = names[i : i + few]
         # Backwards only: a level of contention may be 1 already.
-        steps = np.exp(-STEP * np.multiply.outer(np.eye(len(some)), [1.0, 2.0]))[..., None, None]
+        steps = np.exp(-STEP * np.multiply.outer(np.eye(len(some)), [1.0, 2.0]))
+        steps = steps.reshape(len(some), len(some), 2, *(1,) * rank)
         factors = {f"{x}*": at[f"{x}*"] * step for x, step in zip(some, steps, strict=True)}
-        shifted = np.broadcast_to(times({**at, **factors}), (len(some), 2, *now.shape))
-        for name, (once, twice) in zip(some, shifted, strict=True):
+        grid = (len(some), 2, *(1,) * (rank - now.ndim), *now.shape)
+        shifted = np.broadcast_to(times({**at, **factors}), grid)
+        for name, (once, twice) in zip(
+            some, shifted.reshape(len(some), 2, *now.shape), strict=True
+        ):
             slope = (3.0 * now - 4.0 * once + twice) / (2.0 * STEP)
             slopes[name] = np.zeros(()) if np.all(once == now) else slope
     return slopes
