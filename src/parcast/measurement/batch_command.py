@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from parcast.measurement.batch import BatchRequest
     from parcast.measurement.collect import JobStandings
     from parcast.measurement.jobs import BatchJob
+    from parcast.measurement.measure import MeasuredCommand
+    from parcast.measurement.point import MeasuredPoint
 
 TABLE: Final = "times.csv"
 STATUS_HELP: Final = """Say what became of the jobs of TABLE.csv, by default of times.csv.
@@ -123,55 +125,31 @@ batch_options: Final = gathered(
 
 
 def write(
-    words: list[str],
-    p: CountList,
-    place: str,
+    command: "MeasuredCommand",
+    points: "Sequence[MeasuredPoint]",
     jobs: BatchOptions,
     outputs: Outputs,
     *,
-    param: dict[str, list[float]],
-    set: dict[str, str],
-    env: dict[str, str],
-    runs: int,
-    warmup: int,
-    seed: int,
-    time_limit: float | None,
-    resume: bool,
-    at: CountList | None,
-    until: float | None,
-    budget: dict[str, float] | None,
-    **around: Any,
+    seconds: float | None,
+    output: str,
+    **options: Any,
 ) -> int:
     """Write jobs in place of measuring, submit them if asked to, and say what they are."""
     from dataclasses import replace
 
     from parcast.measurement.batch import write_jobs
-    from parcast.measurement.measure import MeasuredCommand
-    from parcast.measurement.point import points_of
     from parcast.measurement.slurm import require_sbatch
 
-    if until is not None or budget is not None:
-        raise click.UsageError("--until chooses each run by the last ones: it makes no jobs.")
-    if at is not None or outputs.is_drawn:
-        raise click.UsageError("--at and pictures are of the forecast: give them to collect.")
     if jobs.submit:
         require_sbatch()
-    written = write_jobs(
-        MeasuredCommand(command=words, environment=env, **around),
-        points_of({"p": p.values, **param}, set),
-        replace(jobs.asked, seconds=time_limit),
-        runs=runs,
-        warmup=warmup,
-        seed=seed,
-        output=place,
-        resume=resume,
-    )
+    asked = replace(jobs.asked, seconds=seconds)
+    written = write_jobs(command, points, asked, output=output, **options)
     if not written:
-        tell(f"no run is missing: all are in {place}.")
+        tell(f"no run is missing: all are in {output}.")
         return ANSWERED
     if jobs.submit:
         written = _submitted(written)
-    outputs.give(_standings(place, written, {"command": words}))
+    outputs.give(_standings(output, written, {"command": [*command.command]}))
     for reason in dict.fromkeys(x.seconds_from for x in written):
         of_those = [str(x.number) for x in written if x.seconds_from == reason]
         one = "time limit of job" if len(of_those) == 1 else "time limits of jobs"

@@ -32,7 +32,9 @@ from parcast.measurement.answering import Telling, answer, from_table
 from parcast.measurement.batch_command import BatchOptions, batch_options, write
 
 if TYPE_CHECKING:
-    from parcast.measurement.result import MeasuredProgram
+    from parcast.measurement.adaptive import Goal
+    from parcast.measurement.measure import MeasuredCommand
+    from parcast.measurement.point import MeasuredPoint
 
 HELP: Final = """Measure a program at several processor counts, and forecast its times.
 
@@ -65,6 +67,7 @@ OTHERS: Final[dict[str, Spelling]] = {  # what Python calls by another name than
     "name": "--param",
     "TABLE": "-o",
 }
+AROUND: Final = ("setup", "prepare", "cleanup", "time_pattern", "timeout", "ignore_failure")
 PARTS: Final = {
     name: f"parcast.measurement.batch_command:{name}" for name in ("status", "collect", "job")
 }
@@ -146,18 +149,41 @@ def measure_program(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
+    from parcast.measurement.launchers import mismatch
+    from parcast.measurement.measure import measured
+
     words = ["/bin/sh", "-c", " ".join(command)] if shell else list(command)
     others, place = _parted(outputs)
     others.check()
     ctx.meta[FILES] = {"TIMINGS": place}
-    if jobs is not None:
-        with spelled_with(own_options(**OTHERS), click.UsageError):
-            return write(words, p, place, jobs, others, at=at, **options)
-    with spelled_with(own_options(**OTHERS), click.UsageError):
-        found = _measured(words, p, place, at=at, **options)
     inputs = {"command": words, "options": {name: plain(x) for name, x in options.items()}}
-    found = with_inputs(found, **from_table(place), **inputs)
-    return answer(found, at, others)
+    until, budget, limit = (options.pop(x) for x in ("until", "budget", "time_limit"))
+    with spelled_with(own_options(**OTHERS), click.UsageError):
+        asked, points = _posed(words, p, options)
+        if jobs is not None:
+            if until is not None or budget is not None:
+                raise click.UsageError(
+                    "--until chooses each run by the last ones: it makes no jobs."
+                )
+            if at is not None or others.is_drawn:
+                raise click.UsageError(
+                    "--at and pictures are of the forecast: give them to collect."
+                )
+            return write(asked, points, jobs, others, seconds=limit, output=place, **options)
+        goal = _goal(until, at, budget)
+        if text := mismatch(words):
+            tell(text)
+        with Progress("measuring") as progress:
+            found = measured(
+                asked,
+                points,
+                time_limit=limit,
+                output=place,
+                goal=goal,
+                each=Telling(progress),
+                **options,
+            )
+    return answer(with_inputs(found, **from_table(place), **inputs), at, others)
 
 
 def _parted(outputs: Outputs) -> tuple[Outputs, str]:
@@ -171,52 +197,30 @@ def _parted(outputs: Outputs) -> tuple[Outputs, str]:
     return replace(outputs, paths=others), tables[0] if tables else "times.csv"
 
 
-def _measured(
-    words: list[str],
-    p: CountList,
-    place: str,
-    *,
-    param: dict[str, list[float]],
-    set: dict[str, str],
-    env: dict[str, str],
-    runs: int,
-    warmup: int,
-    seed: int,
-    time_limit: float | None,
-    resume: bool,
-    at: CountList | None,
-    until: float | None,
-    budget: dict[str, float] | None,
-    **around: Any,
-) -> "MeasuredProgram":
-    """Measure, and say how far it is."""
-    from parcast.measurement.adaptive import Goal
-    from parcast.measurement.launchers import mismatch
-    from parcast.measurement.measure import MeasuredCommand, measured
+def _posed(
+    words: list[str], p: CountList, options: dict[str, Any]
+) -> "tuple[MeasuredCommand, list[MeasuredPoint]]":
+    """Take out of the options what is run, and its points."""
+    from parcast.measurement.measure import MeasuredCommand
     from parcast.measurement.point import points_of
 
-    goal = None
+    param, formulas, environment = (options.pop(x) for x in ("param", "set", "env"))
+    around = {name: options.pop(name) for name in AROUND}
+    asked = MeasuredCommand(command=words, environment=environment, **around)
+    return asked, points_of({"p": p.values, **param}, formulas)
+
+
+def _goal(
+    until: float | None, at: CountList | None, budget: dict[str, float] | None
+) -> "Goal | None":
+    """Give what runs are made for, if they are chosen by those before."""
+    from parcast.measurement.adaptive import Goal
+
     if until is not None:
-        goal = Goal(until=until, at=tuple(at.values if at else ()), **(budget or {}))
-    elif budget is not None:
+        return Goal(until=until, at=tuple(at.values if at else ()), **(budget or {}))
+    if budget is not None:
         raise click.UsageError("--budget goes with --until. Give --until 20%, or --time-limit.")
-    asked = MeasuredCommand(command=words, environment=env, **around)
-    points = points_of({"p": p.values, **param}, set)
-    if text := mismatch(words):
-        tell(text)
-    with Progress("measuring") as progress:
-        return measured(
-            asked,
-            points,
-            runs=runs,
-            warmup=warmup,
-            seed=seed,
-            time_limit=time_limit,
-            output=place,
-            resume=resume,
-            goal=goal,
-            each=Telling(progress),
-        )
+    return None
 
 
 command = with_parts(measure_program, PARTS)
