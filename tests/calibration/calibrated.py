@@ -3,7 +3,15 @@
 import math
 from dataclasses import replace
 
-from parcast.calibration.result import Calibration, Host, Line, Measured, Sample, Segment, Table
+from parcast.calibration.result import (
+    BenchmarkTable,
+    Calibration,
+    Host,
+    Line,
+    Measured,
+    Sample,
+    Segment,
+)
 
 SIZES = (1, 64, 1024, 16384, 262144, 1048576)
 STEPS = {2: 1, 4: 2, 8: 3, 16: 4, 32: 5}  # ceil(lg p)
@@ -78,7 +86,7 @@ def table(bench, ranks, **changed):
     """Times of a primitive among some ranks."""
     sizes = (0,) if bench == "barrier" else SIZES
     turns = 1 if ranks in OWN else TURNS
-    return Table(
+    return BenchmarkTable(
         bench=bench,
         ranks=ranks,
         placement=HOST.placement[ranks],

@@ -21,7 +21,7 @@ from parcast.calibration.launches import BenchmarkLauncher, LaunchCourse
 from parcast.calibration.lines import fit_of_launch, line_of, segments_of
 from parcast.calibration.machine_file import machine_figures
 from parcast.calibration.notes import notes_of
-from parcast.calibration.result import Measured, Sample, Table
+from parcast.calibration.result import BenchmarkTable, Measured, Sample
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
 from parcast.laws.primitives.message import fit_message
@@ -415,7 +415,7 @@ def table(times, sizes):
         )
         for size, time in zip(sizes, times, strict=True)
     )
-    return Table(bench="pingpong", ranks=2, placement="own", method="", samples=samples)
+    return BenchmarkTable(bench="pingpong", ranks=2, placement="own", method="", samples=samples)
 
 
 def test_several_switches_of_the_protocol_are_found():
@@ -520,7 +520,7 @@ def test_many_outliers_are_told_with_the_worst():
         settled=True,
         disturbed=7,
     )
-    one = Table(bench="reduce", ranks=4, placement="own", method="", samples=(sample,))
+    one = BenchmarkTable(bench="reduce", ranks=4, placement="own", method="", samples=(sample,))
     told, apart = notes([launched()], [one])
     assert apart.startswith("In 7% of all repetitions another program used a core of a rank.")
     assert told.startswith("12% of all repetitions were outliers, the slowest")

@@ -9,7 +9,7 @@ import pytest
 
 from parcast.errors import RunFailed
 from parcast.mpi.loop import EventLoop
-from parcast.mpi.messages import Alone
+from parcast.mpi.messages import LoneChannel
 
 LIMIT = 10.0  # until a rest is taken for one without an end [s]
 
@@ -32,7 +32,7 @@ class Counting:
 
 
 def looping(*kinds, **given):
-    loop = EventLoop(Alone(), **given)
+    loop = EventLoop(LoneChannel(), **given)
     loop.roles += [Counting(kind) for kind in kinds]
     return loop
 
@@ -99,7 +99,7 @@ def test_ctrl_c_while_a_rank_rests_at_any_moment_does_not_keep_it_from_resting_a
     gc.disable()  # which calls back
     try:
         for moment in np.random.default_rng(0).uniform(2e-5, 3e-4, 2000):
-            loop = EventLoop(Alone())
+            loop = EventLoop(LoneChannel())
             signal.signal(signal.SIGALRM, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 rest_for(moment, loop)

@@ -3,7 +3,7 @@
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.mpi.messages import Alone
+from parcast.mpi.messages import LoneChannel
 from parcast.testing import channels
 from parcast.testing.channels import check_channel
 
@@ -15,7 +15,7 @@ check_channel(MpiChannel(one_world()))
 
 
 def test_a_rank_alone_passes():
-    check_channel(Alone())
+    check_channel(LoneChannel())
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -26,27 +26,27 @@ def test_ranks_of_mpi_pass(ran, tmp_path, ranks):
     assert (status, out) == (0, ""), err
 
 
-class Reversed(Alone):
+class Reversed(LoneChannel):
     def poll(self):
         return super().poll()[::-1]
 
 
-class Twice(Alone):
+class Twice(LoneChannel):
     def poll(self):
         return [x for message in super().poll() for x in (message, message)]
 
 
-class Deaf(Alone):
+class Deaf(LoneChannel):
     def poll(self):
         return [x for x in super().poll() if x.content[0] != "quit"]
 
 
-class Changing(Alone):
+class Changing(LoneChannel):
     def send(self, target, content, value=None):
         return super().send(target, content, b"x" if content[0] == "value" else value)
 
 
-class Stuck(Alone):
+class Stuck(LoneChannel):
     def drain(self):
         return False
 

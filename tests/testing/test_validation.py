@@ -7,7 +7,7 @@ import pytest
 
 from parcast.arrays.subject import ArraySubject
 from parcast.errors import ParameterError, RunFailed
-from parcast.pipeline.trials.observation import Layout
+from parcast.pipeline.trials.observation import PipelineLayout
 from parcast.pipeline.trials.subject import PipelineSubject
 from parcast.pipeline.trials.work import Work
 from parcast.testing.validation import check_launcher, check_subject
@@ -22,7 +22,8 @@ CASE = SizedCase(3, 1)
 def pipeline(schedule):
     """Give a schedule of the pipeline, with as many cores as ranks."""
     return PipelineSubject(
-        schedule=schedule, layouts=(Layout(2, 1), Layout(4, 1)), sizes=(64, 128), small=(16, 32),
+        schedule=schedule, layouts=(PipelineLayout(2, 1), PipelineLayout(4, 1)),
+        sizes=(64, 128), small=(16, 32),
         work=Work(), batch=1, repetitions=2, cores=16, share=1.0, link=None, rounds=1, each=0.02,
     )  # fmt: skip
 

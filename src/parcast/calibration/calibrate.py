@@ -29,7 +29,7 @@ from parcast.calibration.host import Clocks, clock_notes, host_of, load_average,
 from parcast.calibration.launches import FIRST, BenchmarkLauncher, LaunchCourse
 from parcast.calibration.lines import line_of
 from parcast.calibration.notes import notes_of
-from parcast.calibration.result import Calibration, Line, Measured, Table
+from parcast.calibration.result import BenchmarkTable, Calibration, Line, Measured
 from parcast.calibration.values import VALUES, measured, of_a_share, tables_of, values_of
 from parcast.errors import ParameterError, RunFailed, as_list, as_number
 from parcast.mpi.find import Mpi, find_mpi
@@ -156,7 +156,7 @@ def calibrate(
 
 def _results(
     jobs: Sequence[BenchmarkJob], testbed: Testbed | None, chosen: Sequence[str]
-) -> tuple[list[Measured], list[Table], list[Line]]:
+) -> tuple[list[Measured], list[BenchmarkTable], list[Line]]:
     """Values, tables and lines of what was launched, and the cache that the system tells."""
     values = list(values_of(jobs, target=TARGET))
     if testbed is not None:  # its hosts share the memory of this one

@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from parcast.benchmarking.records import MeasuredLaunch
-from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
+from parcast.calibration.result import INTERVAL, BenchmarkTable, Line, Sample, Segment
 from parcast.laws.primitives.message import (
     fit_message,
     fit_messages,
@@ -138,7 +138,7 @@ def fit_of_launch(
     return fit(sizes, times) if len(sizes) > 1 else None
 
 
-def line_of(table: Table, launches: Sequence[MeasuredLaunch]) -> Line | None:
+def line_of(table: BenchmarkTable, launches: Sequence[MeasuredLaunch]) -> Line | None:
     """Line of a benchmark: medians of the lines of its launches, and what error it has.
 
     A table of a single size, such as of a barrier, has no rate. None where the table has more
@@ -172,7 +172,7 @@ def line_of(table: Table, launches: Sequence[MeasuredLaunch]) -> Line | None:
     )
 
 
-def segments_of(table: Table) -> tuple[Segment, ...]:
+def segments_of(table: BenchmarkTable) -> tuple[Segment, ...]:
     """Lines of a table of two sizes or more, cut where two fit much better than one."""
     return tuple(
         Segment(first=int(piece.first), startup=piece.startup, rate=_inverse(piece.byte))

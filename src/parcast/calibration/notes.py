@@ -8,7 +8,7 @@ from parcast.calibration.benchmarks.network_figures import bend_words
 from parcast.calibration.cases import BenchmarkJob
 from parcast.calibration.host_links import ALL_LINKS, OF_MEDIUM
 from parcast.calibration.launches import LaunchCourse
-from parcast.calibration.result import Host, Measured, Sample, Table
+from parcast.calibration.result import BenchmarkTable, Host, Measured, Sample
 from parcast.calibration.values import burst_of
 from parcast.laws.primitives.message import fit_messages
 from parcast.show.warning import Rank, RankedWarning
@@ -29,7 +29,7 @@ LONGEST: Final = 300  # characters of why a launch was lost
 def notes_of(
     course: LaunchCourse,
     measured: Sequence[Measured],
-    tables: Sequence[Table],
+    tables: Sequence[BenchmarkTable],
     host: Host,
     *,
     target: float,
@@ -173,7 +173,7 @@ def _crowded(host: Host) -> Iterator[str]:
         )
 
 
-def _unsettled_tables(tables: Sequence[Table], target: float) -> Iterator[str]:
+def _unsettled_tables(tables: Sequence[BenchmarkTable], target: float) -> Iterator[str]:
     """Name benchmarks most of whose sizes did not settle."""
     names = [
         f"{x.bench} ({x.ranks})"
@@ -188,7 +188,7 @@ def _unsettled_tables(tables: Sequence[Table], target: float) -> Iterator[str]:
         )
 
 
-def _outliers(tables: Sequence[Table]) -> Iterator[str]:
+def _outliers(tables: Sequence[BenchmarkTable]) -> Iterator[str]:
     """Say how many repetitions stood out, and how far."""
     samples = [(table, sample) for table in tables for sample in table.samples]
     repetitions = sum(sample.repetitions for _, sample in samples)
@@ -209,14 +209,14 @@ def _outliers(tables: Sequence[Table]) -> Iterator[str]:
         )
 
 
-def _named(table: Table, sample: Sample) -> str:
+def _named(table: BenchmarkTable, sample: Sample) -> str:
     """Name a size of a table: "reduce, 4 ranks, 8 B"."""
     ranks = f"{table.ranks} rank{'s' if table.ranks > 1 else ''}"
     size = f"order {sample.bytes}" if table.bench == "polynomial" else f"{sample.bytes} B"
     return f"{table.bench}, {ranks}, {size}"
 
 
-def _bent(tables: Sequence[Table]) -> Iterator[str]:
+def _bent(tables: Sequence[BenchmarkTable]) -> Iterator[str]:
     """Say where the time of a message bends."""
     for table in tables:
         if table.bench == "pingpong" and len(table.samples) > 1:

@@ -25,7 +25,7 @@ from math import inf, isfinite, isnan
 from statistics import median
 from typing import Final, TypeVar
 
-from parcast.calibration.result import Calibration, Line, Table
+from parcast.calibration.result import BenchmarkTable, Calibration, Line
 from parcast.descriptions.amount import NORMAL_90
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.laws.primitives.measured import (
@@ -38,7 +38,7 @@ from parcast.laws.primitives.measured import (
     of_line,
 )
 
-Found = TypeVar("Found", Table, Line)
+Found = TypeVar("Found", BenchmarkTable, Line)
 
 BARRIER: Final = "barrier"  # the primitive whose volume is nothing
 SHARED: Final = "one"  # placement of ranks that share a core
@@ -118,7 +118,9 @@ def half_width(value: float, lower: float, upper: float) -> float | None:
     return max(upper / value, value / lower if lower > 0 else inf, 1.0) - 1.0
 
 
-def _formula(name: str, tables: Sequence[Table], lines: Sequence[Line]) -> PrimitiveFormula:
+def _formula(
+    name: str, tables: Sequence[BenchmarkTable], lines: Sequence[Line]
+) -> PrimitiveFormula:
     """Fit the tables of one primitive."""
     times = _times(name, tables)
     many = len(tables) >= FEWEST_COUNTS
@@ -153,7 +155,7 @@ def _startup_spread(line: Line, times: dict[int, dict[int, float]]) -> float | N
     return half_width(line.startup, line.startup_lower, line.startup_upper)
 
 
-def _times(name: str, tables: Sequence[Table]) -> dict[int, dict[int, float]]:
+def _times(name: str, tables: Sequence[BenchmarkTable]) -> dict[int, dict[int, float]]:
     """Times by processors and size; of a barrier one, and of others none without bytes."""
     if name == BARRIER:
         return {table.ranks: {0: table.samples[0].time} for table in tables}

@@ -79,7 +79,7 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class BenchmarkTable:
     """One benchmark among one number of ranks, at every size.
 
     `bench` is "pingpong", "stream", "bidirectional" or "saturation" of the network, the name of a
@@ -202,7 +202,7 @@ class Calibration(Result):
     seconds: float  # time that it took [s]
     host: Host  # where it was measured
     measured: tuple[Measured, ...]
-    tables: tuple[Table, ...]  # what was timed in each table
+    tables: tuple[BenchmarkTable, ...]  # what was timed in each table
     lines: tuple[Line, ...]  # a straight line of each benchmark and number of ranks
     warnings: tuple[str, ...]
     was_interrupted: bool  # whether it was ended by the user
@@ -226,7 +226,7 @@ class Calibration(Result):
         """Whether a value was measured."""
         return any(each.key == key for each in self.measured)
 
-    def table(self, bench: str, ranks: int) -> Table | None:
+    def table(self, bench: str, ranks: int) -> BenchmarkTable | None:
         """Table of a benchmark among some ranks; None where it was not measured."""
         those = (x for x in self.tables if (x.bench, x.ranks) == (bench, ranks))
         return next(those, None)

@@ -34,7 +34,7 @@ from parcast.calibration.lines import (
     outliers,
     sample_of,
 )
-from parcast.calibration.result import Measured, Table
+from parcast.calibration.result import BenchmarkTable, Measured
 from parcast.laws.primitives.message import LONG, fit_long_messages, fit_message, fit_messages
 from parcast.units import Dimension
 
@@ -62,7 +62,7 @@ def values_of(jobs: Sequence[BenchmarkJob], *, target: float) -> Iterator[Measur
     yield from told_apart(found, hosts)
 
 
-def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[Table]:
+def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[BenchmarkTable]:
     """Tables of a job that was launched, one for each benchmark, in the order of measuring."""
     benches = dict.fromkeys(bench for launch in job.launches for bench, _, _ in launch.times)
     for bench in benches:
@@ -75,7 +75,7 @@ def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[Table]:
             of = [x for x in job.launches if cell in x.times]
             times, disturbed = [x.times[cell] for x in of], [x.disturbed.get(cell, []) for x in of]
             samples.append(sample_of(size, times, disturbed, target=target))
-        yield Table(
+        yield BenchmarkTable(
             bench=bench,
             ranks=job.case.ranks,
             placement=placement_of(job.case.ranks),

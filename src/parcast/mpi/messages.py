@@ -97,7 +97,7 @@ class Channel(Protocol):
         """Move transfers on; tell whether everything that was sent has left."""
 
 
-class Alone:
+class LoneChannel:
     """The channel of a run with one rank, which sends to itself."""
 
     rank = 0

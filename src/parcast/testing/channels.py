@@ -43,9 +43,9 @@ def check_channel(channel: Channel) -> None:
 
     Examples
     --------
-    >>> from parcast.mpi.messages import Alone
+    >>> from parcast.mpi.messages import LoneChannel
     >>> from parcast.testing.channels import check_channel
-    >>> check_channel(Alone())
+    >>> check_channel(LoneChannel())
     """
     mail = _Mail(channel)
     _check_order(channel, mail)

@@ -8,18 +8,18 @@ import pytest
 from parcast.arrays.calibration.dry_run import NullFiles, Rehearsal, Stage, dry_run
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.request import request_time
-from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.carried import CarriedRequest
 from parcast.errors import ParameterError
 
 REQUESTS = [
-    Request(shape=(64, 64, 32), mesh=(2, 2, 1)),
-    Request(shape=(37, 23, 11), mesh=(1, 3, 1), servers=2, subchunk=2048),
-    Request(shape=(512, 64, 64), mesh=(2, 1, 2), servers=3),
-    Request(shape=(512, 64, 64), mesh=(2, 1, 2), servers=2, operation="read"),
-    Request(shape=(8, 8), mesh=(2, 2), number=100, servers=3, subchunk=8192),
-    Request(shape=(8, 8), mesh=(2, 2), number=100, servers=3, batch=False),
-    Request(shape=(8, 8), mesh=(4, 1), number=50, servers=2, stack=True),
-    Request(shape=(300, 300), mesh=(1, 2), number=3, subchunk=1 << 17, dtype="float32"),
+    CarriedRequest(shape=(64, 64, 32), mesh=(2, 2, 1)),
+    CarriedRequest(shape=(37, 23, 11), mesh=(1, 3, 1), servers=2, subchunk=2048),
+    CarriedRequest(shape=(512, 64, 64), mesh=(2, 1, 2), servers=3),
+    CarriedRequest(shape=(512, 64, 64), mesh=(2, 1, 2), servers=2, operation="read"),
+    CarriedRequest(shape=(8, 8), mesh=(2, 2), number=100, servers=3, subchunk=8192),
+    CarriedRequest(shape=(8, 8), mesh=(2, 2), number=100, servers=3, batch=False),
+    CarriedRequest(shape=(8, 8), mesh=(4, 1), number=50, servers=2, stack=True),
+    CarriedRequest(shape=(300, 300), mesh=(1, 2), number=3, subchunk=1 << 17, dtype="float32"),
 ]
 
 
@@ -76,21 +76,21 @@ def test_a_dry_run_gives_times_and_lengths_of_its_request(request_):
 
 
 def test_what_lies_in_a_row_is_not_packed():
-    whole = dry_run(Request(shape=(64, 64), mesh=(2, 1)))
-    batch = dry_run(Request(shape=(64, 64), mesh=(2, 1), number=8))
+    whole = dry_run(CarriedRequest(shape=(64, 64), mesh=(2, 1)))
+    batch = dry_run(CarriedRequest(shape=(64, 64), mesh=(2, 1), number=8))
     assert not isfinite(whole.copy_rate)
     assert isfinite(batch.copy_rate)
 
 
 def test_longer_descriptions_make_longer_schemas():
-    one, many = (dry_run(Request(shape=(8, 8), mesh=(2, 1), number=n)) for n in (1, 200))
+    one, many = (dry_run(CarriedRequest(shape=(8, 8), mesh=(2, 1), number=n)) for n in (1, 200))
     assert many.schema_length > one.schema_length + 200 * 5
     assert many.request_length > one.request_length
 
 
 def test_every_step_is_timed_once():
     """With a clock of whole ticks, times are the numbers of its readings in between."""
-    request = Request(shape=(4, 8), mesh=(2, 1))
+    request = CarriedRequest(shape=(4, 8), mesh=(2, 1))
     sums = Rehearsal(request, Ticks()).made()
     # A call that sends reads the clock twice, so that what contains it lasts three ticks.
     assert sums.each("describe") == 3
@@ -106,7 +106,7 @@ def test_every_step_is_timed_once():
 
 
 def test_times_scale_with_the_clock():
-    request = Request(shape=(16, 16), mesh=(2, 2), number=20)
+    request = CarriedRequest(shape=(16, 16), mesh=(2, 2), number=20)
     one, ten = (dry_run(request, clock=Ticks(step)) for step in (1e-6, 1e-5))
     for name in ("construct_schema", "parse_schema", "find", "boundary", "decode"):
         assert getattr(ten, name) == pytest.approx(10 * getattr(one, name))
@@ -124,7 +124,7 @@ def test_memory_that_is_new_to_a_read_takes_longer_once(monkeypatch):
         return views
 
     monkeypatch.setattr(Stage, "moved", slow_at_first)
-    request = Request(shape=(512, 64), mesh=(2, 1), operation="read")
+    request = CarriedRequest(shape=(512, 64), mesh=(2, 1), operation="read")
     assert Rehearsal(request, clock).made().rate("touch") == pytest.approx(1e9 / 4)
 
 
@@ -140,6 +140,6 @@ def test_it_leaves_no_file_open_and_writes_none(tmp_path, monkeypatch):
 
 def test_a_subchunk_that_holds_no_element_is_refused_as_by_the_library():
     with pytest.raises(ParameterError, match="subchunk must hold one element"):
-        dry_run(Request(shape=(4,), mesh=(1,), subchunk=4))
+        dry_run(CarriedRequest(shape=(4,), mesh=(1,), subchunk=4))
     with pytest.raises(ParameterError, match="mesh must have one number for each of the 2"):
-        Request(shape=(4, 4), mesh=(1,))
+        CarriedRequest(shape=(4, 4), mesh=(1,))

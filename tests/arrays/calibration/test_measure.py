@@ -21,7 +21,7 @@ from parcast.arrays.calibration.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.calibration.sources import OfLayouts
 from parcast.arrays.law.parameters import read_parameters
 from parcast.arrays.store.writing import WRITE_OUT
-from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.carried import CarriedRequest
 from parcast.arrays.trials.request import (
     FAST,
     SLOW,
@@ -230,7 +230,7 @@ def test_document_and_rows_have_the_same_figures(measured, tmp_path):
     ids=["one", "few", "all but one of 64", "64", "8 MiB", "large", "sync"],
 )
 def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, opening):
-    costs = measured.costs_for(Request(mesh=(2, 2), batch=False, **keys)).servers
+    costs = measured.costs_for(CarriedRequest(mesh=(2, 2), batch=False, **keys)).servers
     assert float(costs.write_rate) == measured.value(rate)
     assert float(costs.open_file) == measured.value(opening)
     flush = "files.many" if "many" in opening else "servers."
@@ -252,7 +252,7 @@ def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, o
     ids=str,
 )
 def test_a_plan_prices_files_as_a_validation(measured, keys):
-    request = Request(mesh=(2, 2), **keys)
+    request = CarriedRequest(mesh=(2, 2), **keys)
     own = measured.costs_for(request).servers
     saved = measured.parameters().costs().for_files(request.files).servers
     names = ["write_rate", "open_file", "metadata", "begin"]
@@ -267,7 +267,7 @@ def test_a_plan_prices_files_as_a_validation(measured, keys):
 
 
 def test_arrays_that_share_a_file_share_its_cost(measured):
-    stacked = Request(shape=(8, 8), mesh=(2, 2), number=192, stack=True)
+    stacked = CarriedRequest(shape=(8, 8), mesh=(2, 2), number=192, stack=True)
     costs = measured.costs_for(stacked).servers
     assert float(costs.open_file) == pytest.approx(measured.value("servers.open_file"))
     assert float(costs.metadata) == pytest.approx(measured.value("servers.metadata"))
@@ -275,7 +275,7 @@ def test_arrays_that_share_a_file_share_its_cost(measured):
 
 
 def test_computing_is_as_slow_as_among_all_ranks():
-    request = Request(shape=(16, 16), mesh=(2, 2), number=20)
+    request = CarriedRequest(shape=(16, 16), mesh=(2, 2), number=20)
     once, twice = (
         costs_of(
             request,
@@ -287,7 +287,7 @@ def test_computing_is_as_slow_as_among_all_ranks():
     assert float(twice.servers.find) == 2 * float(once.servers.find)
     assert float(twice.clients.copy_rate) == float(once.clients.copy_rate) / 2
     assert float(twice.servers.compression_rate) == float(once.servers.compression_rate) / 2
-    reading = Request(shape=(16, 16), mesh=(2, 2), operation="read")
+    reading = CarriedRequest(shape=(16, 16), mesh=(2, 2), operation="read")
     costs = costs_of(reading, dry_of(reading), KNOWN)
     assert float(costs.clients.copy_rate) == float(costs.servers.place_rate) == inf
     assert float(costs.servers.open_file) == KNOWN["files.read_open_file"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.geometry.boxes import (
-    Boxes,
+    BoxArray,
     as_mesh,
     as_schema,
     as_shape,
@@ -84,7 +84,7 @@ def test_pieces_partition_each_box_in_order(data):
     start, stop = (np.array([box[i] for box in drawn]) for i in range(2))
     start[1] = stop[1]  # an empty one among them
     pieces = np.array([[data.draw(st.integers(1, n)) for n in shape] for _ in range(3)])
-    parts, of = cut(Boxes(start, stop), pieces)
+    parts, of = cut(BoxArray(start, stop), pieces)
     assert np.all(np.diff(of) >= 0)
     for i in (0, 2):
         seen = np.full(shape, -1)
@@ -106,8 +106,8 @@ def test_runs_are_those_that_a_walk_through_memory_counts(data):
     shape = [data.draw(st.integers(1, {1: 20, 2: 8, 3: 5}.get(rank, 3))) for _ in range(rank)]
     start, stop = data.draw(boxes_in(shape))
     box, outer = list(zip(start, stop, strict=True)), [(0, n) for n in shape]
-    zero = Boxes(np.zeros((1, rank), dtype=int), np.array([shape]))
-    inner = Boxes(np.array([start]), np.array([stop]))
+    zero = BoxArray(np.zeros((1, rank), dtype=int), np.array([shape]))
+    inner = BoxArray(np.array([start]), np.array([stop]))
     assert contiguous_runs(inner, zero).tolist() == [reference.runs(box, outer)]
     in_fortran = reference.runs(box[::-1], outer[::-1])
     assert contiguous_runs(inner, zero, "F").tolist() == [in_fortran]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.geometry.boxes import Boxes
+from parcast.arrays.geometry.boxes import BoxArray
 from parcast.arrays.geometry.chunks import listed_chunks, mesh_chunks
 from parcast.arrays.geometry.intersections import first_gap, intersecting
 from parcast.errors import ParameterError
@@ -50,8 +50,8 @@ def test_a_box_that_is_left_out_is_found_as_a_gap(drawn, data):
     with pytest.raises(ParameterError, match=r"boxes must cover the array, got a gap at"):
         listed_chunks(shape, [[box] for box in kept] or [[]])
     start, count = (np.array([box[i] for box in kept]).reshape(-1, len(shape)) for i in (0, 1))
-    whole = Boxes(np.zeros((1, len(shape)), dtype=int), np.array([shape]))
-    gap = first_gap(Boxes(start, start + count), whole)
+    whole = BoxArray(np.zeros((1, len(shape)), dtype=int), np.array([shape]))
+    gap = first_gap(BoxArray(start, start + count), whole)
     wanted, size = boxes[missing]
     assert (gap.start[0] >= wanted).all()
     assert (gap.stop[0] <= np.add(wanted, size)).all()
@@ -88,7 +88,7 @@ def test_pairs_are_those_of_a_double_loop(data):
         start = np.array([data.draw(places) for _ in range(count)], dtype=int).reshape(-1, rank)
         sizes = st.lists(st.integers(0, 4), min_size=rank, max_size=rank)
         extent = np.array([data.draw(sizes) for _ in range(count)], dtype=int).reshape(-1, rank)
-        return Boxes(start, start + extent)
+        return BoxArray(start, start + extent)
 
     first, second = drawn(), drawn()
     expected = [

@@ -22,7 +22,7 @@ from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.loop import EventLoop
-from parcast.mpi.messages import Alone, Message
+from parcast.mpi.messages import LoneChannel, Message
 from tests.arrays.store.made import append_rows
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
@@ -244,7 +244,7 @@ def test_what_a_server_takes_to_open_a_store_that_it_reads_is_access(io, tmp_pat
 
 @pytest.mark.parametrize("late", ["want", "give"])
 def test_messages_of_a_request_that_has_failed_are_dropped(late):
-    client = Client(EventLoop(Alone()), master=0, number=0)
+    client = Client(EventLoop(LoneChannel()), master=0, number=0)
     job = client.submit(DescribedRequest("write", "s.zarr", {}), [])
     assert client.hear(Message(0, ("end", 0, RunFailed("the disk is full"), ())))
     assert client.hear(

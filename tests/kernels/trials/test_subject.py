@@ -13,7 +13,7 @@ import parcast
 from parcast.errors import FitFailed, ParameterError, RunFailed
 from parcast.kernels.registry import COUNTED, kernel_named
 from parcast.kernels.trials.calibration import Capacity, calibrated, forms_of
-from parcast.kernels.trials.case import KernelCase, KernelLauncher, Sample
+from parcast.kernels.trials.case import KernelCase, KernelLauncher, LaunchSample
 from parcast.kernels.trials.counting import count_checks, counted_program
 from parcast.kernels.trials.predicting import allowance, interval, scatter
 from parcast.kernels.trials.sizes import (
@@ -513,7 +513,10 @@ def test_counts_of_few_blocks_are_not_compared():
         run = replace(run, steps=steps, sent=sent, messages=(round(float(law.messages)), 0))
         run = replace(run, disk_bytes=0)
         alone = replace(run, p=1, steps=(64 * n,), sent=(0,), messages=(0,))
-        return {(n, 2): [Sample(launch=1, runs=(run,))], (n, 1): [Sample(launch=1, runs=(alone,))]}
+        return {
+            (n, 2): [LaunchSample(launch=1, runs=(run,))],
+            (n, 1): [LaunchSample(launch=1, runs=(alone,))],
+        }
 
     few = {**cells_with(3), **cells_with(8), **cells_with(11)}  # 2 and 1, 4 and 4, 6 and 5
     assert [x.what for x in count_checks(paths, few, least=1)] == ["steps"]
@@ -640,7 +643,9 @@ def test_the_allowance_grows_with_size_and_count():
 
 def samples_of(tried, sizes, counts, *, launches=3):
     return {
-        (n, p): [Sample(launch=k, runs=tuple(tried([n] * 2, p))) for k in range(1, launches + 1)]
+        (n, p): [
+            LaunchSample(launch=k, runs=tuple(tried([n] * 2, p))) for k in range(1, launches + 1)
+        ]
         for n in sizes
         for p in counts
     }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.mpi import payload
-from parcast.mpi.messages import Alone, Message
+from parcast.mpi.messages import LoneChannel, Message
 from parcast.mpi.payload import packed, portable, read_value, unpacked
 from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
@@ -433,7 +433,7 @@ def test_a_socket_has_a_short_name_in_a_folder_with_a_long_one(tmp_path):
         assert os.path.dirname(name) == str(tmp_path)
 
 
-class Slow(Alone):
+class Slow(LoneChannel):
     """A channel from which what was sent never leaves; counts the threads that are in it."""
 
     rank, size = 1, 2
@@ -473,7 +473,7 @@ def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
 
 
 def test_steps_are_done_in_their_order_though_a_short_message_overtakes_a_long_one():
-    class Two(Alone):
+    class Two(LoneChannel):
         size = 2
 
     channel, own, other = Two(), Node(0, 0, 1), Node(0, 0, 0)

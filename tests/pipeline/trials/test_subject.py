@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.pipeline.law.formulas import message_delay, pipeline_time, steps
-from parcast.pipeline.trials.observation import Layout
+from parcast.pipeline.trials.observation import PipelineLayout
 from parcast.pipeline.trials.subject import LAYOUTS, validate_pipeline
 from parcast.validation.picture import DISTURBED, figure_of_validation
 from tests.pipeline.trials.made import MESSAGE, PARTS, STARTUP, TASK, Engine, lawful
@@ -147,8 +147,8 @@ def test_ranks_that_share_cores_take_longer_in_all_ways():
 def test_layouts_that_are_no_power_of_two_run_the_default_schedule_only():
     result = validated(Engine(), layouts=[(3, 1), (4, 1)], sizes=[64])
     adaptive, source = (part.comparisons for part in result.parts)
-    assert [row.case.layout for row in adaptive] == [Layout(3, 1), Layout(4, 1)]
-    assert [row.case.layout for row in source] == [Layout(4, 1)]
+    assert [row.case.layout for row in adaptive] == [PipelineLayout(3, 1), PipelineLayout(4, 1)]
+    assert [row.case.layout for row in source] == [PipelineLayout(4, 1)]
     assert (adaptive[0].ways["stated"], adaptive[0].row["steps"]) == (None, None)
     assert adaptive[1].ways["stated"] > 0
 

@@ -43,7 +43,7 @@ from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import Catalogue, specs_of
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.layout import layout_of
-from parcast.arrays.trials.carried import PATH, Request
+from parcast.arrays.trials.carried import PATH, CarriedRequest
 from parcast.instrument.memory import provide
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
@@ -62,7 +62,7 @@ _COLD: Final = np.zeros(1 << 24, np.uint8)
 class DryRun:
     """What the library's own code takes for a request, without files and messages."""
 
-    request: Request
+    request: CarriedRequest
     construct_schema: float  # t_con, with that of client 0 [s]
     parse_schema: float  # t_par [s]
     find: float  # t_find [s]
@@ -78,10 +78,10 @@ class DryRun:
     passes: int  # that the medians are of
 
 
-def dry_run(request: Request, *, clock: Clock = perf_counter) -> DryRun:
+def dry_run(request: CarriedRequest, *, clock: Clock = perf_counter) -> DryRun:
     """Run a request without files and messages, several times, and give the medians.
 
-    >>> found = dry_run(Request(shape=(16, 16), mesh=(2, 1)))
+    >>> found = dry_run(CarriedRequest(shape=(16, 16), mesh=(2, 1)))
     >>> found.find > 0, found.request_length > 0
     (True, True)
     """
@@ -179,7 +179,7 @@ class Stage:
 class Blocks(Sequence[Held]):
     """What a client holds of each array, in memory of its own once it is asked for."""
 
-    def __init__(self, request: Request, client: int) -> None:
+    def __init__(self, request: CarriedRequest, client: int) -> None:
         self._request = request
         self.box = block_of(request.shape, request.mesh, client)
         self._held: dict[int, Held] = {}
@@ -227,7 +227,7 @@ class Sums:
 class Rehearsal:
     """All ranks of a request in one process."""
 
-    def __init__(self, request: Request, clock: Clock) -> None:
+    def __init__(self, request: CarriedRequest, clock: Clock) -> None:
         self._request, self._clock = request, clock
         self._clients, self._servers = request.clients, request.servers
         table = request.tables[-1].overlaps.subchunks  # of the last arrays

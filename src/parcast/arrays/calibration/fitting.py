@@ -22,7 +22,7 @@ from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.request import Options, RequestTime, request_time
 from parcast.arrays.library.checking import server_ranks
-from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.carried import CarriedRequest
 from parcast.arrays.trials.observation import Components
 from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.testbed.testbed import Testbed
@@ -36,7 +36,7 @@ class ByLaw:
     placement: Placement | None = None  # bounds the time by what ranks share; None: nothing is
 
     @cached_property
-    def known(self) -> Request:
+    def known(self) -> CarriedRequest:
         """The request as the law and a dry run have it."""
         return self.asked.for_costs()
 

@@ -26,7 +26,7 @@ from parcast.arrays.calibration.fitting import ByLaw, Reference, fitted, placeme
 from parcast.arrays.calibration.references import MEDIUM, largest_size, references, trials
 from parcast.arrays.calibration.regimes import dimension_of
 from parcast.arrays.calibration.result import MeasuredCosts
-from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.carried import CarriedRequest
 from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, shares
 from parcast.arrays.trials.observation import (
     RequestTrial,
@@ -63,7 +63,9 @@ class Measuring:
     bed: Testbed | None = field(default_factory=testbed_here)
     clock: Clock = field(default_factory=Clock)  # of what asks, whose limit holds for launches
     rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]
-    dry: Callable[[Request], DryRun] = field(init=False, default_factory=lambda: cache(dry_run))
+    dry: Callable[[CarriedRequest], DryRun] = field(
+        init=False, default_factory=lambda: cache(dry_run)
+    )
     random: np.random.Generator = field(
         init=False, default_factory=lambda: np.random.default_rng(0)
     )
@@ -260,12 +262,12 @@ def _changed(figure: Figure, factor: float) -> Figure:
 def _dry_figures(clients: int, clock: Callable[[], float] | None) -> Iterator[Figure]:
     """Costs of dry runs with so many clients."""
     rows, columns = (clients, 1, 1), (1, 1, clients)
-    long = Request(shape=LARGE, mesh=rows)
+    long = CarriedRequest(shape=LARGE, mesh=rows)
     requests = {
         "long": long,
-        "short": Request(shape=LARGE, mesh=columns),
-        "arrays": Request(shape=SMALL, mesh=rows, number=MANY),
-        "read": Request(shape=LARGE, mesh=columns, operation="read"),
+        "short": CarriedRequest(shape=LARGE, mesh=columns),
+        "arrays": CarriedRequest(shape=SMALL, mesh=rows, number=MANY),
+        "read": CarriedRequest(shape=LARGE, mesh=columns, operation="read"),
     }
     options = {} if clock is None else {"clock": clock}
     runs = {

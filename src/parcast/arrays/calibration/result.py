@@ -12,7 +12,7 @@ from parcast.arrays.calibration.regimes import BOTH, EAGER, costs_of
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.parameters import ArrayParameters
 from parcast.arrays.store.writing import WRITE_OUT
-from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.carried import CarriedRequest
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import format_quantity
@@ -61,7 +61,7 @@ class MeasuredCosts(Result):
         """Costs of any request, as they are saved."""
         return ArrayParameters(**self._tables())
 
-    def costs_for(self, request: Request, dry: DryRun | None = None) -> Costs:
+    def costs_for(self, request: CarriedRequest, dry: DryRun | None = None) -> Costs:
         """Costs of one request: those of its kind, and of computing its dry run.
 
         `dry` is made if it is not given.

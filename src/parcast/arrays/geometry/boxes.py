@@ -71,7 +71,7 @@ class Box(NamedTuple):
         return f"[{', '.join(f'{a}:{b}' for a, b in zip(self.start, self.stop, strict=True))}]"
 
 
-class Boxes(NamedTuple):
+class BoxArray(NamedTuple):
     """Many boxes of one array, of shape (boxes, dimensions) each."""
 
     start: Ints
@@ -87,28 +87,28 @@ class Boxes(NamedTuple):
         """Elements of each box."""
         return np.asarray(np.prod(self.extents, axis=1, dtype=np.int64))
 
-    def at(self, places: Ints | Bools) -> "Boxes":
+    def at(self, places: Ints | Bools) -> "BoxArray":
         """Give the boxes at some places."""
-        return Boxes(self.start[places], self.stop[places])
+        return BoxArray(self.start[places], self.stop[places])
 
     def each(self) -> list[Box]:
         """Give them one by one."""
         pairs = zip(self.start.tolist(), self.extents.tolist(), strict=True)
         return [Box(tuple(start), tuple(count)) for start, count in pairs]
 
-    def __and__(self, other: "Boxes") -> "Boxes":
+    def __and__(self, other: "BoxArray") -> "BoxArray":
         """Give what lies in each pair of boxes, or in one of them and each of the others."""
-        return Boxes(np.maximum(self.start, other.start), np.minimum(self.stop, other.stop))
+        return BoxArray(np.maximum(self.start, other.start), np.minimum(self.stop, other.stop))
 
 
-def whole(shape: Sequence[int]) -> Boxes:
+def whole(shape: Sequence[int]) -> BoxArray:
     """Give the box of a whole array.
 
     >>> whole((2, 3)).each()
     [Box(start=(0, 0), count=(2, 3))]
     """
     stop = np.array([shape], dtype=np.int64)
-    return Boxes(np.zeros_like(stop), stop)
+    return BoxArray(np.zeros_like(stop), stop)
 
 
 def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
@@ -231,16 +231,16 @@ def mesh_edges(
     return tuple(block_edges(n, m, policy) for n, m in zip(shape, mesh, strict=True))
 
 
-def product_boxes(edges: Sequence[Ints]) -> Boxes:
+def product_boxes(edges: Sequence[Ints]) -> BoxArray:
     """Boxes between the edges of every dimension, in row-major order."""
     sizes = tuple(len(each) - 1 for each in edges)
     places = np.unravel_index(np.arange(prod(sizes)), sizes)
     columns = list(zip(edges, places, strict=True))
     start = np.stack([each[place] for each, place in columns], axis=1)
-    return Boxes(start, np.stack([each[place + 1] for each, place in columns], axis=1))
+    return BoxArray(start, np.stack([each[place + 1] for each, place in columns], axis=1))
 
 
-def cut(boxes: Boxes, pieces: Ints, among: slice = slice(None)) -> tuple[Boxes, Ints]:
+def cut(boxes: BoxArray, pieces: Ints, among: slice = slice(None)) -> tuple[BoxArray, Ints]:
     """Cut every box into a grid of pieces, in row-major order; those at its end may be smaller.
 
     `pieces` are the extents of a piece of each box, at least 1, of shape (boxes, dimensions) or
@@ -250,7 +250,7 @@ def cut(boxes: Boxes, pieces: Ints, among: slice = slice(None)) -> tuple[Boxes, 
     pieces = np.broadcast_to(pieces, boxes.start.shape)
     of, places = grid_places(-(-boxes.extents // pieces), among)
     start = boxes.start[of] + places * pieces[of]
-    return Boxes(start, np.minimum(start + pieces[of], boxes.stop[of])), of
+    return BoxArray(start, np.minimum(start + pieces[of], boxes.stop[of])), of
 
 
 def grid_places(counts: Ints, among: slice = slice(None)) -> tuple[Ints, Ints]:
@@ -273,14 +273,14 @@ def grid_places(counts: Ints, among: slice = slice(None)) -> tuple[Ints, Ints]:
     return of, places
 
 
-def contiguous_runs(boxes: Boxes, outer: Boxes, order: Order = "C") -> Ints:
+def contiguous_runs(boxes: BoxArray, outer: BoxArray, order: Order = "C") -> Ints:
     """Runs of bytes that are contiguous in memory, of a box inside an outer one [S in words].
 
     Of the last dimension in which the box does not span the outer one, and all after it, the
     elements are contiguous: the runs are the product of the extents before it.
 
-    >>> box = Boxes(np.array([[0, 2, 0]]), np.array([[4, 6, 8]]))
-    >>> contiguous_runs(box, Boxes(np.array([[0, 0, 0]]), np.array([[8, 8, 8]])))
+    >>> box = BoxArray(np.array([[0, 2, 0]]), np.array([[4, 6, 8]]))
+    >>> contiguous_runs(box, BoxArray(np.array([[0, 0, 0]]), np.array([[8, 8, 8]])))
     array([4])
     """
     spans = (boxes.start == outer.start) & (boxes.stop == outer.stop)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.arrays.geometry.boxes import (
-    Boxes,
+    BoxArray,
     Ints,
     as_mesh,
     as_schema,
@@ -40,7 +40,7 @@ class Chunks:
     """Chunks of one array, and the clients that hold them."""
 
     shape: tuple[int, ...]
-    boxes: Boxes
+    boxes: BoxArray
     client: Ints  # that holds each of them; they are sorted by it
     clients: int  # in all, those without a chunk included
     edges: tuple[Ints, ...] | None = None  # of blocks over a mesh that are not empty
@@ -56,7 +56,7 @@ class Chunks:
             return self
         moved = np.zeros(len(self.shape), dtype=np.int64)
         moved[0] = rows
-        boxes = Boxes(self.boxes.start + moved, self.boxes.stop + moved)
+        boxes = BoxArray(self.boxes.start + moved, self.boxes.stop + moved)
         shape = (rows + self.shape[0], *self.shape[1:])
         return replace(self, shape=shape, boxes=boxes, edges=None)
 
@@ -117,7 +117,7 @@ def listed_chunks(
     client = np.repeat(np.arange(len(given)), [len(each) for each in given])
     start, count = np.concatenate(given).transpose(1, 0, 2)
     chunks = Chunks(
-        shape=shape, boxes=Boxes(start, start + count), client=client, clients=len(given)
+        shape=shape, boxes=BoxArray(start, start + count), client=client, clients=len(given)
     )
     _require_inside(chunks, who)
     if not is_partial:
@@ -203,7 +203,7 @@ def _require_complete(chunks: Chunks, who: str) -> None:
     gap = first_gap(chunks.boxes, whole(chunks.shape))
     if gap is None:
         return
-    beside, _ = intersecting(chunks.boxes, Boxes(gap.start - 1, gap.stop + 1))
+    beside, _ = intersecting(chunks.boxes, BoxArray(gap.start - 1, gap.stop + 1))
     ranks = listed(f"{who} {i}" for i in np.unique(chunks.client[beside]))
     raise ParameterError(
         "boxes",

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry.boxes import Boxes, Ints, grid_places
+from parcast.arrays.geometry.boxes import BoxArray, Ints, grid_places
 
 AT_ONCE: Final = 1 << 20  # pairs that are tested at a time: they take some 50 MB
 
@@ -30,11 +30,11 @@ class _Candidates(NamedTuple):
     counts: Ints
 
 
-def intersecting(first: Boxes, second: Boxes) -> Pairs:
+def intersecting(first: BoxArray, second: BoxArray) -> Pairs:
     """Pairs of boxes that share elements.
 
-    >>> rows = Boxes(np.array([[0, 0], [4, 0]]), np.array([[4, 8], [8, 8]]))
-    >>> column = Boxes(np.array([[2, 0]]), np.array([[8, 4]]))
+    >>> rows = BoxArray(np.array([[0, 0], [4, 0]]), np.array([[4, 8], [8, 8]]))
+    >>> column = BoxArray(np.array([[2, 0]]), np.array([[8, 4]]))
     >>> intersecting(rows, column).first
     array([0, 1])
     """
@@ -55,12 +55,12 @@ def intersecting(first: Boxes, second: Boxes) -> Pairs:
     return Pairs(filled[place], others[partner])
 
 
-def intersecting_blocks(boxes: Boxes, edges: Sequence[Ints]) -> Pairs:
+def intersecting_blocks(boxes: BoxArray, edges: Sequence[Ints]) -> Pairs:
     """Pairs of boxes and of blocks over a mesh, which are in row-major order, by their edges.
 
     No block is empty.
 
-    >>> box = Boxes(np.array([[2, 0]]), np.array([[8, 4]]))
+    >>> box = BoxArray(np.array([[2, 0]]), np.array([[8, 4]]))
     >>> intersecting_blocks(box, [np.array([0, 4, 8]), np.array([0, 4, 8])]).second
     array([0, 2])
     """
@@ -73,12 +73,12 @@ def intersecting_blocks(boxes: Boxes, edges: Sequence[Ints]) -> Pairs:
     return Pairs(first, second)
 
 
-def number_of_intersections(boxes: Boxes, edges: Sequence[Ints]) -> float:
+def number_of_intersections(boxes: BoxArray, edges: Sequence[Ints]) -> float:
     """Count the pairs that `intersecting_blocks` would give."""
     return float(np.prod(_ranges(boxes, edges)[1], axis=1, dtype=np.float64).sum())
 
 
-def _ranges(boxes: Boxes, edges: Sequence[Ints]) -> tuple[Ints, Ints]:
+def _ranges(boxes: BoxArray, edges: Sequence[Ints]) -> tuple[Ints, Ints]:
     """First block that intersects each box, and how many do, in every dimension."""
     low, high = np.empty_like(boxes.start), np.empty_like(boxes.start)
     for d, each in enumerate(edges):
@@ -88,21 +88,21 @@ def _ranges(boxes: Boxes, edges: Sequence[Ints]) -> tuple[Ints, Ints]:
     return low, np.where(is_filled, np.maximum(high - low, 0), 0)
 
 
-def first_gap(boxes: Boxes, region: Boxes) -> Boxes | None:
+def first_gap(boxes: BoxArray, region: BoxArray) -> BoxArray | None:
     """Find a box of the one `region` that none of `boxes` covers; they must not overlap.
 
     None if they cover it all.
     """
     start, stop = region.start[0], region.stop[0]
     while True:
-        inside = boxes & Boxes(start, stop)
+        inside = boxes & BoxArray(start, stop)
         has_elements = inside.elements > 0
         boxes, inside = boxes.at(has_elements), inside.at(has_elements)
         missing = np.prod(stop - start) - inside.elements.sum()
         if not missing:
             return None
         if not len(boxes.start):
-            return Boxes(start[None], stop[None])
+            return BoxArray(start[None], stop[None])
         # Some edge lies inside, else one box would cover all. Of the halves one has a gap.
         edges = np.concatenate([inside.start, inside.stop])
         row, d = np.argwhere((edges > start) & (edges < stop))[0]
@@ -117,7 +117,7 @@ def first_gap(boxes: Boxes, region: Boxes) -> Boxes | None:
             start[d] = edges[row, d]
 
 
-def _candidates(first: Boxes, second: Boxes, d: int) -> _Candidates:
+def _candidates(first: BoxArray, second: BoxArray, d: int) -> _Candidates:
     """Ranges in one dimension."""
     order = np.argsort(second.start[:, d], kind="stable")
     furthest = np.maximum.accumulate(second.stop[order, d])
@@ -126,7 +126,7 @@ def _candidates(first: Boxes, second: Boxes, d: int) -> _Candidates:
     return _Candidates(order, low, np.maximum(high - low, 0))
 
 
-def _tested(first: Boxes, second: Boxes, candidates: _Candidates, rows: slice) -> Ints:
+def _tested(first: BoxArray, second: BoxArray, candidates: _Candidates, rows: slice) -> Ints:
     """Pairs among the candidates of some boxes, in order, of shape (2, pairs)."""
     count = candidates.counts[rows]
     place = np.repeat(np.arange(rows.start, rows.stop), count)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry.boxes import Bools, Boxes, Ints, Order, contiguous_runs
+from parcast.arrays.geometry.boxes import Bools, BoxArray, Ints, Order, contiguous_runs
 from parcast.arrays.geometry.chunks import Chunks
 from parcast.arrays.geometry.intersections import intersecting, intersecting_blocks
 from parcast.arrays.geometry.subchunks import Subchunks
@@ -38,7 +38,7 @@ class Overlaps:
     subchunks: Subchunks
     subchunk: Ints  # place of it in `subchunks`
     chunk: Ints  # place of it in `chunks`
-    boxes: Boxes  # places in the array
+    boxes: BoxArray  # places in the array
     runs_in_subchunk: Ints  # contiguous in the buffer of the server
     runs_in_chunk: Ints  # contiguous in the memory of the client
     order: Order  # of the chunks in the memory of clients

@@ -20,7 +20,7 @@ import numpy as np
 from parcast.arrays.geometry.boxes import (
     MOST_BYTES,
     Bools,
-    Boxes,
+    BoxArray,
     Ints,
     Point,
     as_extents,
@@ -47,7 +47,7 @@ class Subchunks:
 
     shape: tuple[int, ...]
     itemsize: int  # of an element [B]
-    boxes: Boxes
+    boxes: BoxArray
     server: Ints  # that has each of them
     storage_chunk: Ints  # that each is part of: a file of its own, or a part of one file
     stored: Ints  # bytes on disk, before compression [B]
@@ -129,10 +129,10 @@ class StorageGrid:
         return (self.base // self.storage[0], *(0,) * (len(self.shape) - 1))
 
     @cached_property
-    def chunks(self) -> Boxes:
+    def chunks(self) -> BoxArray:
         """Storage chunks that have rows from `base` on, with all rows."""
         start = np.multiply(self.first, self.storage)[None]
-        return cut(Boxes(start, np.array([self.shape])), np.array(self.storage))[0]
+        return cut(BoxArray(start, np.array([self.shape])), np.array(self.storage))[0]
 
     def dealt(self, servers: int, first: int = 0) -> Ints:
         """Server of each storage chunk: they are dealt out in balanced, contiguous runs.
@@ -144,13 +144,13 @@ class StorageGrid:
             return (np.arange(count) + first) % servers
         return np.repeat(np.arange(servers), np.diff(block_edges(count, servers)))
 
-    def new(self, boxes: Boxes) -> Boxes:
+    def new(self, boxes: BoxArray) -> BoxArray:
         """Rows of some boxes from `base` on."""
         lowest = np.zeros(len(self.shape), dtype=np.int64)
         lowest[0] = self.base
-        return Boxes(np.maximum(boxes.start, lowest), boxes.stop)
+        return BoxArray(np.maximum(boxes.start, lowest), boxes.stop)
 
-    def subchunks(self, numbers: Ints, among: slice = slice(None)) -> tuple[Boxes, Ints]:
+    def subchunks(self, numbers: Ints, among: slice = slice(None)) -> tuple[BoxArray, Ints]:
         """Inner chunks of some storage chunks, or the ones `among` them, that have new rows.
 
         Also given is the storage chunk that each is in.

@@ -38,7 +38,7 @@ from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.errors import RunFailed, require_one_of
 from parcast.mpi.launched import world
 from parcast.mpi.loop import EventLoop
-from parcast.mpi.messages import Alone, Channel, MpiChannel
+from parcast.mpi.messages import Channel, LoneChannel, MpiChannel
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -136,7 +136,7 @@ class Session:
         costs: "CostsLike | None" = None,
     ) -> None:
         """Begin on this rank of a communicator; `clients` and `servers` are ranks of it."""
-        channel: Channel = Alone() if comm is None else MpiChannel(comm)
+        channel: Channel = LoneChannel() if comm is None else MpiChannel(comm)
         self._comm, rank, self._costs = comm, channel.rank, costs
         self.loop = EventLoop(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)

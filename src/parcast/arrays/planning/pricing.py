@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from parcast.arrays.geometry.batches import EqualArrays
-from parcast.arrays.geometry.boxes import Boxes
+from parcast.arrays.geometry.boxes import BoxArray
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import Subchunks, storage_subchunks
 from parcast.arrays.law.request import Options
@@ -87,5 +87,5 @@ def _joined(own: Subchunks) -> Subchunks:
     start = own.boxes.start.min(axis=0, keepdims=True)
     stop = own.boxes.stop.max(axis=0, keepdims=True)
     return replace(
-        own.at(np.array([0])), boxes=Boxes(start, stop), stored=own.stored.sum(keepdims=True)
+        own.at(np.array([0])), boxes=BoxArray(start, stop), stored=own.stored.sum(keepdims=True)
     )

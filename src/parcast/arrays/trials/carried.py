@@ -24,7 +24,7 @@ PATH = "dry-run.zarr"  # which is not made
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class CarriedRequest:
     """Equal arrays that the clients of a mesh write into a new store, or read from one."""
 
     shape: Point  # of each array

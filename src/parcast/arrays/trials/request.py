@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Box, block_of, type_name
 from parcast.arrays.geometry.choices import MOST_RANKS, Operation, Writer
 from parcast.arrays.geometry.chunks import mesh_chunks
-from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.carried import CarriedRequest
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.description import Description, Of, parameter, tables
 from parcast.descriptions.toml_files import read_description
@@ -179,9 +179,9 @@ class ArrayRequest(Description):
         chunks = mesh_chunks(self.shape, self.client_mesh)
         return self.arrays * self.itemsize * int(chunks.boxes.elements.max())
 
-    def for_costs(self) -> Request:
+    def for_costs(self) -> CarriedRequest:
         """Describe it as the measurement of costs and the law do."""
-        return Request(
+        return CarriedRequest(
             shape=self.shape,
             mesh=self.client_mesh,
             servers=self.servers,

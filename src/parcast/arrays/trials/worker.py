@@ -49,11 +49,11 @@ def main(arguments: Sequence[str]) -> None:
     with connect(comm, servers=layout.servers, dedicated=layout.dedicated) as io:
         clients = comm.Split(0 if io.is_client else 1, comm.Get_rank())
         if io.is_client:
-            _Runs.of(io, clients, processes, task).make()
+            _ClientRuns.of(io, clients, processes, task).make()
 
 
 @dataclass(slots=True)
-class _Runs:
+class _ClientRuns:
     """Runs of a launch, on a client."""
 
     io: Session
@@ -71,7 +71,7 @@ class _Runs:
         clients: "MPI.Comm",
         processes: Sequence[int],
         task: Mapping[str, Any],
-    ) -> "_Runs":
+    ) -> "_ClientRuns":
         """Fill the memory that all requests share."""
         requests = [ArrayRequest(**each) for each in task["requests"]]
         largest = max(request.largest_block for request in requests)

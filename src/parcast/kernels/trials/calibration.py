@@ -101,7 +101,7 @@ class Capacity:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
+class FittedColumn:
     """One constant of the fit."""
 
     symbol: str  # "W", "n_half", "m_half", "m_2", "u", "t0", "B", "S0"
@@ -118,7 +118,7 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
+class CapacityForm:
     """A law with its columns, before it is calibrated."""
 
     program: CountedProgram
@@ -127,7 +127,7 @@ class Form:
     rates: tuple[int, ...]  # counts at which W has a value of its own [1]
     networks: tuple[int, ...]  # the same of u; none where nothing is sent [1]
     startups: tuple[int, ...]  # the same of t0 [1]
-    columns: tuple[Column, ...]
+    columns: tuple[FittedColumn, ...]
 
     def terms(self, n: ArrayLike, p: ArrayLike, counted_more: ArrayLike = 1.0) -> Terms:
         """Terms at points; `counted_more` are steps of the program over those of the law."""
@@ -166,10 +166,10 @@ class Form:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Calibration:
+class KernelCalibration:
     """A calibrated law."""
 
-    form: Form
+    form: CapacityForm
     costs: Array  # (columns,): constants, as inverse rates and times
     resampled: Array  # (resamples, columns): the same from launches drawn again
     residuals: Array  # (cells,): of the wall times, fitted over measured less 1 [1]
@@ -203,7 +203,7 @@ class Calibration:
         """Constants with their intervals, as the source names them."""
         return tuple(self._capacity(j, column) for j, column in enumerate(self.form.columns))
 
-    def _capacity(self, j: int, column: Column) -> Capacity:
+    def _capacity(self, j: int, column: FittedColumn) -> Capacity:
         """One constant: rates are the inverse of what was fitted."""
         cost, drawn = self.costs[j], self.resampled[:, j]
         if column.symbol in LOWER:
@@ -226,7 +226,7 @@ class Calibration:
         )
 
 
-def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration:
+def calibrated(forms: Sequence[CapacityForm], cells: Cells, *, seed: int) -> KernelCalibration:
     """Fit the capacities of the first form, the simplest, that predicts as well as any."""
     places = np.array(list(cells), dtype=np.float64)
     measured = [
@@ -249,7 +249,7 @@ def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration
     terms, mixture = of_forms[chosen], mixtures[chosen]
     costs = _solved(terms, mixture, middle)
     drawn = _medians_of_drawn(measured, middle, np.random.default_rng([seed, len(cells)]))
-    return Calibration(
+    return KernelCalibration(
         form=forms[chosen],
         costs=costs,
         resampled=np.array([_solved(terms, mixture, x) for x in drawn]),
@@ -257,7 +257,7 @@ def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration
     )
 
 
-def _counted_more(form: Form, cells: Cells) -> Array:
+def _counted_more(form: CapacityForm, cells: Cells) -> Array:
     """Steps that the program counted over those of the law, relative to its largest size.
 
     What cannot be dealt out evenly, such as blocks, weighs on small sizes, and is no part of W.
@@ -343,7 +343,7 @@ def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
 
 def forms_of(
     program: CountedProgram, counts: Sequence[int], sizes: Sequence[int], cores: int
-) -> tuple[Form, ...]:
+) -> tuple[CapacityForm, ...]:
     """Forms that the calibrated sizes and counts can show, those with fewest constants first."""
     counts = tuple(sorted(counts))
     parallel = tuple(p for p in counts if p > 1)
@@ -357,7 +357,7 @@ def forms_of(
         )
     )
     forms = [
-        Form(
+        CapacityForm(
             program=program,
             counts=counts,
             cores=cores,
@@ -376,7 +376,7 @@ def _columns(
     counts: tuple[int, ...],
     sizes: Sequence[int],
     own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
-) -> tuple[Column, ...]:
+) -> tuple[FittedColumn, ...]:
     """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
     rates, networks, startups = own
     ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
@@ -386,12 +386,12 @@ def _columns(
         growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))
         lower = ["n_half", "m_half"] if most > 1 else ["n_half"]
         lower += ["m_2"] if growth > CUBIC and len(set(sizes)) > 2 else []
-    columns = [Column(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
-    columns += [Column(symbol=symbol) for symbol in lower]
-    columns += [Column(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
-    columns += [Column(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
+    columns = [FittedColumn(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
+    columns += [FittedColumn(symbol=symbol) for symbol in lower]
+    columns += [FittedColumn(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
+    columns += [FittedColumn(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
     if np.any(alone.disk_bytes > 0):
-        columns += [Column(symbol="B"), Column(symbol="S0")]
+        columns += [FittedColumn(symbol="B"), FittedColumn(symbol="S0")]
     return tuple(columns)
 
 

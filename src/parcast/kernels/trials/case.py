@@ -35,7 +35,7 @@ KernelTrial: TypeAlias = Trial[KernelCase, KernelRun]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sample:
+class LaunchSample:
     """Runs of one size in one launch."""
 
     launch: int
@@ -57,7 +57,7 @@ class Sample:
         return median(run.disk for run in self.runs)
 
 
-Cells = Mapping[tuple[int, int], Sequence[Sample]]  # of each size and count of ranks
+Cells = Mapping[tuple[int, int], Sequence[LaunchSample]]  # of each size and count of ranks
 
 
 def cells_of(trials: Sequence[KernelTrial]) -> Cells:
@@ -67,7 +67,7 @@ def cells_of(trials: Sequence[KernelTrial]) -> Cells:
         launches = found.setdefault((trial.case.n, trial.case.p), {})
         launches.setdefault(trial.launch, []).append(trial.observed)
     return {
-        place: [Sample(launch=launch, runs=tuple(runs)) for launch, runs in launches.items()]
+        place: [LaunchSample(launch=launch, runs=tuple(runs)) for launch, runs in launches.items()]
         for place, launches in found.items()
     }
 

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.kernels.trials.calibration import Calibration
+from parcast.kernels.trials.calibration import KernelCalibration
 from parcast.kernels.trials.case import Cells
 from parcast.validation.comparison import INTERVAL, Z
 from parcast.validation.subject import Predicted
@@ -90,7 +90,7 @@ LARGER: Final = 1.5  # size over the largest calibrated one from which it is ano
 
 
 def affordable(
-    calibration: Calibration, sizes: Sequence[int], counts: Sequence[int], *, longest: float
+    calibration: KernelCalibration, sizes: Sequence[int], counts: Sequence[int], *, longest: float
 ) -> tuple[int, ...]:
     """Bring sizes down, at most to the first, where ranks take longer than `longest` [s]."""
     first, last = sizes[0], sizes[-1]
@@ -104,7 +104,7 @@ def affordable(
 
 
 def predictions(
-    calibration: Calibration, cells: Cells, sizes: Sequence[int], counts: Sequence[int]
+    calibration: KernelCalibration, cells: Cells, sizes: Sequence[int], counts: Sequence[int]
 ) -> dict[tuple[int, int], Predicted]:
     """Predict every size on every count."""
     form = calibration.form

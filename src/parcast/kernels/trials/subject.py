@@ -25,7 +25,7 @@ from parcast.errors import (
 )
 from parcast.kernels.kernel import KernelRun
 from parcast.kernels.registry import COUNTED
-from parcast.kernels.trials.calibration import Calibration, calibrated, forms_of
+from parcast.kernels.trials.calibration import KernelCalibration, calibrated, forms_of
 from parcast.kernels.trials.case import Cells, KernelCase, KernelLauncher, KernelTrial, cells_of
 from parcast.kernels.trials.counting import (
     CountCheck,
@@ -85,7 +85,7 @@ class KernelSubject:
     each: float | None = field(init=False, default=None)  # time of a step [s]
     sizes: Sizes = field(init=False)
     cells: Cells = field(init=False, default_factory=dict)  # calibrated runs that count
-    calibration: Calibration = field(init=False)
+    calibration: KernelCalibration = field(init=False)
     known: Mapping[tuple[int, int], Predicted] = field(init=False, default_factory=dict)
 
     rule = RULE

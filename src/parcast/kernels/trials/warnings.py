@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from parcast.descriptions.program import Program
-from parcast.kernels.trials.calibration import Calibration, Capacity
+from parcast.kernels.trials.calibration import Capacity, KernelCalibration
 from parcast.kernels.trials.case import Cells
 from parcast.kernels.trials.counting import CountCheck, CountedProgram
 from parcast.kernels.trials.predicting import LARGE
@@ -24,7 +24,7 @@ Times = Mapping[tuple[int, int], float]  # of sizes on counts of ranks [s]
 
 
 def warnings_of(
-    calibration: Calibration,
+    calibration: KernelCalibration,
     cells: Cells,
     counts: Sequence[CountCheck],
     *,
@@ -58,7 +58,7 @@ def warnings_of(
         yield from _superlinear(calibration.form.program, how, times)
 
 
-def _network(calibration: Calibration, cells: Cells) -> Iterator[str]:
+def _network(calibration: KernelCalibration, cells: Cells) -> Iterator[str]:
     """Explain rates of the network that the runs do not determine."""
     unknown = [x for x in calibration.capacities() if x.symbol == "u" and x.value is None]
     if not unknown:
@@ -81,7 +81,7 @@ def _network(calibration: Calibration, cells: Cells) -> Iterator[str]:
     yield RankedWarning(text, kind="network bandwidth")
 
 
-def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
+def _waiting(calibration: KernelCalibration, cells: Cells) -> Iterator[str]:
     """Warn where calibrated runs show the network and hardly anything else."""
     n = max(size for size, _ in cells)
     p = [float(x) for x in calibration.form.counts if x > 1]
@@ -100,7 +100,7 @@ def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
         )
 
 
-def _is_negative(calibration: Calibration, cells: Cells, capacity: Capacity) -> bool:
+def _is_negative(calibration: KernelCalibration, cells: Cells, capacity: Capacity) -> bool:
     """Whether time, less computing at the serial rate, less disk, is below 0 in most cells."""
     form = calibration.form
     left = []

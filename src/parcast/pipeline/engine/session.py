@@ -16,7 +16,7 @@ from parcast.files.document import require_umask
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run, is_inside_run
-from parcast.mpi.messages import Alone, Channel, MpiChannel
+from parcast.mpi.messages import Channel, LoneChannel, MpiChannel
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.checkpoint import (
     NUMBER,
@@ -115,7 +115,7 @@ def run_here(
     of rank 0. What this rank works on is noted in `place`.
     """
     with ExitStack() as stack:
-        channel: Channel = Alone()
+        channel: Channel = LoneChannel()
         own, is_inner = None, is_inside_run()
         if comm is not None and comm.Get_size() > 1:
             own = comm.Dup()

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from parcast.pipeline.trials.work import Job
+from parcast.pipeline.trials.work import TimedJob
 from parcast.trials.launcher import run_on_ranks
 from parcast.trials.trial import Launch, Trial
 
 Schedule: TypeAlias = Literal["adaptive", "source"]
 
 
-class Layout(NamedTuple):
+class PipelineLayout(NamedTuple):
     """How ranks form pipelines: P ranks in each of G."""
 
     ranks: int  # of one pipeline, P
@@ -34,7 +34,7 @@ class Point:
 
     schedule: Schedule
     items: int
-    layout: Layout
+    layout: PipelineLayout
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -72,7 +72,7 @@ PREFIX: Final = "parcast-validating-"
 class PipelineLauncher:
     """Starts ranks, has them run a job at the points of a launch, and ends them."""
 
-    work: Job
+    work: TimedJob
     batch: int
 
     def __call__(

@@ -34,7 +34,7 @@ LAUNCHES: Final = 0.03  # standard deviation of what launches and sizes differ i
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Costs:
+class StageCosts:
     """What the parts of small runs took."""
 
     task: float  # wall time on a core of its own [s]
@@ -51,7 +51,7 @@ class Costs:
 
 def costs_of(
     runs: Sequence[PipelineTrial], schedule: Schedule, *, cores: int, link: float | None
-) -> Costs:
+) -> StageCosts:
     """Medians over traced runs: of ranks with a core each, where there are any.
 
     Messages are those of the runs of a schedule; `link` is the capacity of the channel if it is
@@ -69,7 +69,7 @@ def costs_of(
     ]
     length = _median([x.bytes for x in own])
     quickest = max(_median([x.quickest for x in own]), 1e-6)
-    return Costs(
+    return StageCosts(
         task=_median([x.task for x in alone]),
         processor=_median([x.processor for x in alone]),
         merge=_median([x.merge for x in free or alone]),
@@ -108,7 +108,7 @@ def calibration_of(
 
 
 def predicted(
-    point: Point, costs: Costs, calibration: CalibratedLaw, *, cores: int, batch: int = 1
+    point: Point, costs: StageCosts, calibration: CalibratedLaw, *, cores: int, batch: int = 1
 ) -> dict[str, float | None]:
     """Time of a run in all ways of its schedule [s]; None where a formula does not apply."""
     layout = point.layout

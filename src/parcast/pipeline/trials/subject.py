@@ -18,22 +18,22 @@ from parcast.pipeline.engine.tree import level_of
 from parcast.pipeline.law.constants import CalibratedLaw
 from parcast.pipeline.law.formulas import steps
 from parcast.pipeline.trials.observation import (
-    Layout,
     Parts,
     PipelineLauncher,
+    PipelineLayout,
     PipelineTrial,
     Point,
     Schedule,
 )
 from parcast.pipeline.trials.predicting import (
     CALIBRATED,
-    Costs,
+    StageCosts,
     calibration_of,
     costs_of,
     expected_in,
     predicted,
 )
-from parcast.pipeline.trials.work import Job, OwnJob, Work
+from parcast.pipeline.trials.work import OwnJob, TimedJob, Work
 from parcast.show.sheet import Fact
 from parcast.show.warning import RankedWarning
 from parcast.testbed.testbed import Testbed, testbed_here
@@ -48,7 +48,12 @@ from parcast.validation.subjects import Asked, validate_subjects
 from parcast.words import counted, rounded, whole
 
 SCHEDULES: Final[tuple[Schedule, ...]] = ("adaptive", "source")
-LAYOUTS: Final = (Layout(2, 1), Layout(4, 1), Layout(4, 2), Layout(8, 2))
+LAYOUTS: Final = (
+    PipelineLayout(2, 1),
+    PipelineLayout(4, 1),
+    PipelineLayout(4, 2),
+    PipelineLayout(8, 2),
+)
 FACTORS: Final = (4, 8, 16)  # items for each rank of the largest layout, to predict [1]
 QUICK: Final = (2, 4, 8)
 SMALLER: Final = (4, 2)  # times as few items as the fewest to predict, to calibrate with [1]
@@ -89,10 +94,10 @@ class PipelineSubject:
     """One schedule of the pipeline, with a job and the layouts that run it."""
 
     schedule: Schedule
-    layouts: tuple[Layout, ...]
+    layouts: tuple[PipelineLayout, ...]
     sizes: tuple[int, ...]
     small: tuple[int, ...]
-    work: Job
+    work: TimedJob
     batch: int
     repetitions: int
     cores: int
@@ -100,7 +105,7 @@ class PipelineSubject:
     link: float | None  # [B/s]
     rounds: int
     each: float | None = None  # processor time of an item, as far as it is known [s]
-    costs: Costs | None = field(init=False, default=None)
+    costs: StageCosts | None = field(init=False, default=None)
     fitted: CalibratedLaw | None = field(init=False, default=None)
     used: Sequence[PipelineTrial] = field(init=False, default=())  # small runs that count
 
@@ -265,7 +270,7 @@ class PipelineSubject:
             warnings=(*self._shared(), *found.warnings),
         )
 
-    def _facts(self, costs: Costs, found: CalibratedLaw) -> Iterator[Fact]:
+    def _facts(self, costs: StageCosts, found: CalibratedLaw) -> Iterator[Fact]:
         """Say what the prediction is based on."""
         sizes = sorted({run.case.items for run in self.used})
         layouts = sorted({run.case.layout for run in self.used}, key=lambda x: (x.total, x))
@@ -309,7 +314,7 @@ class PipelineSubject:
 
     def _small_points(self) -> list[Point]:
         """Small runs: on one rank, on the smallest layout and on the largest."""
-        ends = dict.fromkeys((Layout(1, 1), self.layouts[0], self.layouts[-1]))
+        ends = dict.fromkeys((PipelineLayout(1, 1), self.layouts[0], self.layouts[-1]))
         return [
             Point(schedule=self.schedule, items=n, layout=layout)
             for layout in ends
@@ -321,7 +326,7 @@ def _time(seconds: float) -> str:
     return format_quantity(seconds, "time")
 
 
-def is_possible(schedule: Schedule, layout: Layout) -> bool:
+def is_possible(schedule: Schedule, layout: PipelineLayout) -> bool:
     """Whether a layout can run a schedule: the published one takes powers of two."""
     return schedule == "adaptive" or (layout.ranks > 1 and layout.ranks & (layout.ranks - 1) == 0)
 
@@ -414,7 +419,7 @@ def validate_pipeline(
     """
     asked = Asked(seed, time_limit, save_predictions, launcher, progress)
     bed = testbed_here()
-    work: Job = OwnJob(path=job or "", arguments=tuple(arguments))
+    work: TimedJob = OwnJob(path=job or "", arguments=tuple(arguments))
     if job is None:
         usual = TASK if bed is None or bed.cap is None else SLOW_TASK
         own = usual if task is None else task
@@ -445,7 +450,7 @@ def validate_pipeline(
     )
 
 
-def _possible(schedule: Schedule, layouts: Iterable[Layout]) -> tuple[Layout, ...]:
+def _possible(schedule: Schedule, layouts: Iterable[PipelineLayout]) -> tuple[PipelineLayout, ...]:
     """Layouts that can run a schedule."""
     return tuple(layout for layout in layouts if is_possible(schedule, layout))
 
@@ -472,7 +477,7 @@ def _small(given: Iterable[int] | None, least: int) -> tuple[int, ...]:
     return small
 
 
-def _chosen_sizes(work: Job, ranks: int, *, is_quick: bool) -> tuple[int, ...]:
+def _chosen_sizes(work: TimedJob, ranks: int, *, is_quick: bool) -> tuple[int, ...]:
     """Sizes by the number of ranks; of a job of the user's own, parts of its items."""
     if not isinstance(work, OwnJob):
         return tuple(factor * ranks for factor in (QUICK if is_quick else FACTORS))
@@ -487,12 +492,12 @@ def _chosen_sizes(work: Job, ranks: int, *, is_quick: bool) -> tuple[int, ...]:
     return (count // 4, count // 2, count)
 
 
-def _layouts(given: Iterable[tuple[int, int]] | None, *, most: int) -> tuple[Layout, ...]:
+def _layouts(given: Iterable[tuple[int, int]] | None, *, most: int) -> tuple[PipelineLayout, ...]:
     """Layouts to run, in the order of their ranks."""
     if given is None:
         return tuple(x for x in LAYOUTS if x.total <= most) or LAYOUTS[:1]
     hint = "Give pairs of P and G such as (4, 2)."
-    layouts = {Layout(*pair) for pair in as_list("layouts", given, hint=hint)}
+    layouts = {PipelineLayout(*pair) for pair in as_list("layouts", given, hint=hint)}
     for layout in layouts:
         ok = min(layout) >= 1 and 2 <= layout.total <= MOST_RANKS
         must = f"be from 2 to {MOST_RANKS} ranks"
@@ -502,7 +507,9 @@ def _layouts(given: Iterable[tuple[int, int]] | None, *, most: int) -> tuple[Lay
     return tuple(sorted(layouts, key=lambda x: (x.total, x.pipelines)))
 
 
-def _schedules(given: Iterable[Schedule], layouts: Sequence[Layout]) -> tuple[Schedule, ...]:
+def _schedules(
+    given: Iterable[Schedule], layouts: Sequence[PipelineLayout]
+) -> tuple[Schedule, ...]:
     """Schedules to run, each once."""
     hint = 'Choose "adaptive" or "source".'
     chosen = tuple(dict.fromkeys(as_list("schedules", given, hint=hint)))

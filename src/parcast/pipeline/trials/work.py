@@ -21,7 +21,7 @@ from parcast.units import format_quantity
 MOST: Final = 1_000_000  # items of a job that are counted [1]
 
 
-class Job(Protocol):
+class TimedJob(Protocol):
     """What an item costs, and how it is run."""
 
     @property
@@ -34,7 +34,7 @@ class Job(Protocol):
     def functions(self) -> dict[str, Any]:
         """Arguments of `run_pipeline`."""
 
-    def warm_up(self) -> "Job":
+    def warm_up(self) -> "TimedJob":
         """A job that takes no time, as far as there is one."""
 
     def to_document(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class OwnJob:
         return {"path": self.path, "arguments": list(self.arguments)}
 
 
-def job_from(document: dict[str, Any]) -> Job:
+def job_from(document: dict[str, Any]) -> TimedJob:
     """Make a job again from its document."""
     if "path" in document:
         return OwnJob(path=document["path"], arguments=tuple(document["arguments"]))

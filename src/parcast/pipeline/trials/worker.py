@@ -20,8 +20,8 @@ from parcast.mpi.launched import one_world
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.traces.trace import Events, Trace, read_trace
-from parcast.pipeline.trials.observation import Layout, Parts, Point
-from parcast.pipeline.trials.work import Job, job_from
+from parcast.pipeline.trials.observation import Parts, PipelineLayout, Point
+from parcast.pipeline.trials.work import TimedJob, job_from
 from parcast.testbed.testbed import testbed_here
 from parcast.trials.launcher import task_of, tell
 
@@ -105,13 +105,15 @@ def main(arguments: Sequence[str]) -> None:
     for schedule in dict.fromkeys(run["schedule"] for run in task["runs"]):
         run_pipeline(items, **tiny.functions(), comm=comm, schedule=schedule)
     for i, run in enumerate(task["runs"]):
-        point = Point(**{**run, "layout": Layout(*run["layout"])})
+        point = Point(**{**run, "layout": PipelineLayout(*run["layout"])})
         document = _made(comm, point, work, task)
         if comm.Get_rank() == 0:
             tell(task, {"run": i, **document})
 
 
-def _made(comm: "MPI.Intracomm", point: Point, work: Job, task: dict[str, Any]) -> dict[str, Any]:
+def _made(
+    comm: "MPI.Intracomm", point: Point, work: TimedJob, task: dict[str, Any]
+) -> dict[str, Any]:
     """Make a run, and tell of it on the first rank."""
     trace = str(Path(task["folder"]) / "trace.jsonl") if task["is_traced"] else None
     items, functions = work.items(point.items), work.functions()

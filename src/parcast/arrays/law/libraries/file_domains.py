@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry.boxes import Boxes, Ints
+from parcast.arrays.geometry.boxes import BoxArray, Ints
 from parcast.arrays.geometry.subchunks import MANY, Subchunks
 from parcast.errors import ParameterError
 
@@ -63,7 +63,7 @@ def file_domains(
     return FileDomains(subchunks, place[piece], sizes)
 
 
-def boxes_between(start: Ints, stop: Ints, shape: Sequence[int]) -> tuple[Boxes, Ints]:
+def boxes_between(start: Ints, stop: Ints, shape: Sequence[int]) -> tuple[BoxArray, Ints]:
     """Cut ranges of elements in row-major order into boxes, and tell the range of each.
 
     >>> boxes, of = boxes_between(np.array([3]), np.array([21]), (4, 8))
@@ -89,4 +89,4 @@ def boxes_between(start: Ints, stop: Ints, shape: Sequence[int]) -> tuple[Boxes,
         at = np.maximum(at, end)
     of, first, last = (np.concatenate(each) for each in zip(*found, strict=True))
     order = np.lexsort((first @ strides, of))
-    return Boxes(first[order], last[order]), of[order]
+    return BoxArray(first[order], last[order]), of[order]

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from parcast.arrays.geometry.boxes import (
-    Boxes,
+    BoxArray,
     Ints,
     contiguous_runs,
     mesh_edges,
@@ -125,7 +125,7 @@ def _task_of(client: Ints, ranks: int, count: int) -> Ints:
     return np.asarray(client * count // ranks)
 
 
-def _boxes(shape: tuple[int, ...], count: int) -> Boxes:
+def _boxes(shape: tuple[int, ...], count: int) -> BoxArray:
     """Cut an array along its slowest dimensions, into up to so many boxes."""
     mesh = []
     for extent in shape:
@@ -165,7 +165,7 @@ def _write_time(request: LibraryRequest, costs: Costs, setting: LibrarySetting) 
     parts = request.chunks
     outer = whole(parts.shape)
     runs = contiguous_runs(
-        parts.boxes, Boxes(*(np.broadcast_to(x, parts.boxes.start.shape) for x in outer))
+        parts.boxes, BoxArray(*(np.broadcast_to(x, parts.boxes.start.shape) for x in outer))
     )
     if runs.max() > 1 or len(parts.client) > parts.clients:
         hosts = request.most_hosts
