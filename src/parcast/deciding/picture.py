@@ -39,8 +39,7 @@ def figure_of(result: Decision, ax: "Axes | None" = None) -> "Figure":
         canvas.require_one_panel(1 if below is None else 2, "Leave ax out.")
         draw_times(ax, ways, result.chosen)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT if below else HEIGHT / 2)
+    with canvas.writer().figure(HEIGHT if below else HEIGHT / 2) as figure:
         panels = figure.subplots(2 if below else 1, 1, squeeze=False)[:, 0]
         draw_times(panels[0], ways, result.chosen)
         if below is not None:

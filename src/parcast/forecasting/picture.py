@@ -187,8 +187,7 @@ def figure_of(
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = {1: 1, 2: 2, 4: 2}.get(len(picture.panes), 3)
     rows = ceil(len(picture.panes) / columns)
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=4.6 if rows == 1 else 1.0 + 2.3 * rows)
+    with canvas.writer().figure(4.6 if rows == 1 else 1.0 + 2.3 * rows) as figure:
         axes = [figure.add_subplot(rows, columns, 1 + i) for i in range(len(picture.panes))]
         own_scales = _draw_all(axes, picture)
         for i, each in enumerate(axes):

@@ -43,8 +43,7 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = min(len(parts), 3 if len(parts) > 4 else 2)
     rows = ceil(len(parts) / columns)
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
+    with canvas.writer().figure(4.6 if rows == 1 else 1.0 + 2.7 * rows) as figure:
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for each in grid[len(parts) :]:
             each.set_axis_off()

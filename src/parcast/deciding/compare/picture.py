@@ -66,8 +66,7 @@ def figure_of(told: Drawn, ax: "Axes | None" = None) -> "Figure":
         _draw_changes(ax, told, groups)
         canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT)
+    with canvas.writer().figure(HEIGHT) as figure:
         above, below = figure.subplots(2, 1, sharex=True)
         _draw_times(above, told, groups)
         _draw_changes(below, told, groups)

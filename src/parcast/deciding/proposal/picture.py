@@ -23,8 +23,7 @@ def figure_of(result: Proposal, ax: "Axes | None" = None) -> "Figure":
     """Figure of three panels, which cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(3, "Leave ax out.")
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT)
+    with canvas.writer().figure(HEIGHT) as figure:
         linear, logs, efficiency = figure.subplots(3, 1)
         draw_times(linear, result, is_log=False)
         draw_times(logs, result, is_log=True)

@@ -36,8 +36,7 @@ def figure_of(told: MemoryForecast, ax: "Axes | None" = None) -> "Figure":
         add_legend_inside(ax, entries_of([ax]))
         add_heads(ax, heads)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with writer().style():
-        figure = writer().new_figure(height=4.6)
+    with writer().figure(4.6) as figure:
         own = figure.add_subplot()
         _draw(own, told)
         title = "Memory, forecast from that of measured runs"

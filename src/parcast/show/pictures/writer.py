@@ -4,8 +4,8 @@ Pictures are drawn once, by the methods that the axes of both have, and by these
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ class PictureWriter(ABC):
     @abstractmethod
     def style(self) -> AbstractContextManager[None]:
         """Draw in the style of parcast; `MissingPackage` without matplotlib that it needs."""
+
+    @contextmanager
+    def figure(self, height: float) -> "Iterator[Figure]":
+        """Make a figure, and draw in the style of parcast."""
+        with self.style():
+            yield self.new_figure(height)
 
     @abstractmethod
     def new_figure(self, height: float) -> "Figure":

@@ -28,8 +28,7 @@ def figure_of(result: DescriptionsExplained, ax: "Axes | None" = None) -> "Figur
     """One figure of two panels; it cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(2, "Leave it out: the picture has two panels.")
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT)
+    with canvas.writer().figure(HEIGHT) as figure:
         above, below = figure.subplots(2, 1)
         _savings(above, result)
         _along(below, result)

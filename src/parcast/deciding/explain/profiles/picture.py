@@ -36,8 +36,7 @@ def figure_of(result: ProfilesExplained, ax: "Axes | None" = None) -> "Figure":
         _efficiencies(ax, problem)
         canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT if losses else HEIGHT / 2)
+    with canvas.writer().figure(HEIGHT if losses else HEIGHT / 2) as figure:
         axes = figure.subplots(panels, 1, squeeze=False)[:, 0]
         _efficiencies(axes[0], problem)
         if losses:

@@ -30,8 +30,7 @@ def figure_of(result: TimingsExplained, ax: "Axes | None" = None) -> "Figure":
     if ax is not None:
         canvas.require_one_panel(2, "Leave it out: the picture has two panels.")
     series = result.series[0]
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT)
+    with canvas.writer().figure(HEIGHT) as figure:
         above, below = figure.subplots(2, 1)
         _parts(above, series)
         _serial(below, series)

@@ -38,8 +38,7 @@ def figure_of_traffic(check: TrafficCheck, ax: "Axes | None" = None) -> "Figure"
     """One figure, 8 inches wide, of four panels; it cannot be drawn in `ax`."""
     if ax is not None:
         canvas.require_one_panel(4, "Leave it out: the picture has four panels.")
-    with canvas.writer().style():
-        figure = canvas.writer().new_figure(height=HEIGHT)
+    with canvas.writer().figure(HEIGHT) as figure:
         axes = figure.subplots(2, 2)
         gaps, lengths, successive, delays = axes.flat
         _histogram(gaps, check.messages.gaps, "gap", "time")
