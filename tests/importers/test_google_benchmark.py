@@ -141,7 +141,7 @@ def test_until_1_8_real_times_of_threads_were_divided_by_their_number(tmp_path):
 
 def test_files_that_do_not_tell_the_version_are_not_put_beside_those_that_do(tmp_path):
     paths = versions(tmp_path, none=[threaded(2, 8)], v1_9_0=[threaded(4, 8)])
-    with pytest.raises(FileProblems, match="must tell its library_version to be compared with"):
+    with pytest.raises(FileProblems, match="must give its library_version to be compared with"):
         read(paths)
     alone = versions(tmp_path, none=[threaded(1, 8)], v1_9_0=[threaded(4, 8)])
     assert read(alone).measurements == Measurements(p=[1, 4], time=8)

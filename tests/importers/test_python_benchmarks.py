@@ -120,7 +120,7 @@ def test_benchmarks_that_tell_no_count_beside_others_are_left_out_and_named(writ
     told = import_timings(written({"benchmarks": rows, "machine_info": {}, "commit_info": {}}))
     assert told.measurements == Measurements(p=1, time=8)
     assert told.notes[0] == (
-        "1 benchmark is left out, as they tell no count: test_b.py::test_setup."
+        "1 benchmark is left out, as they contain no count: test_b.py::test_setup."
     )
 
 

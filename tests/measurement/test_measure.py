@@ -391,7 +391,7 @@ def test_a_run_that_tells_no_time_or_two_has_failed(table):
     notes = {x.point.columns["p"]: x.note for x in told.table}
     assert notes[1] == ""
     says = "time_pattern must match one time in the output of each run, got none"
-    assert notes[2] == f"tells no time: {says}"
+    assert notes[2] == f"no time was found: {says}"
 
 
 REGIONS = """

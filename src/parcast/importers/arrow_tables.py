@@ -123,7 +123,7 @@ def _plain(table: Any, rename: Mapping[str, str], faults: Faults, notes: list[st
             renaming = Argument("rename", {name: "callpath"}, file=faults.path)
             faults.refuse(
                 f"must have numbers in the column {shown(repr(name))}, got {shown(kind)} of "
-                f"several values. If it tells series apart: {renaming}"
+                f"several values. If it distinguishes series: {renaming}"
             )
         else:
             notes.append(f"The column {shown(name)} is left out: it is no number.")

@@ -103,13 +103,13 @@ def _multiply_by_threads(
     if None in kinds and len(kinds) > 1:
         untold = next(faults for faults, *_ in threaded if versions[id(faults)] is None)
         untold.refuse(
-            "must tell its library_version to be compared with files that do, got none: until 1.8 "
+            "must give its library_version to be compared with files that do, got none: until 1.8 "
             "the real time of threads was divided by their number. Import it separately."
         )
     if None in kinds:
         notes.append(
             "The library_version is not given: until 1.8, real_time of threads is divided by "
-            "their number. It is used as it stands."
+            "their number. It is used unchanged."
         )
     if False in kinds:
         notes.append(

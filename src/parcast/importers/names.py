@@ -55,7 +55,7 @@ class NamedBenchmarks:
         if lacking := [name for name, used in zip(short, is_used, strict=True) if not used]:
             are = "benchmark is" if len(lacking) == 1 else "benchmarks are"
             some_names = listed(map(shown, dict.fromkeys(lacking)), MOST_NAMED)
-            notes.append(f"{len(lacking)} {are} left out, as they tell no count: {some_names}.")
+            notes.append(f"{len(lacking)} {are} left out, as they contain no count: {some_names}.")
         used = [own for own, is_one in zip(numbers, is_used, strict=True) if is_one]
         shared = [x for x in (used[0] if used else {}) if all(x in own for own in used)]
         if odd := sorted({x for own in used for x in own} - set(shared)):

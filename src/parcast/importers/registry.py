@@ -351,7 +351,7 @@ def import_machine(
     if memory is not None and not known.has_memories:
         raise ParameterError(
             "memory",
-            must=f"be left out for {known.name}, which does not tell memories apart",
+            must=f"be left out for {known.name}, which does not distinguish memories",
             hint="Leave it out.",
         )
     options = {} if memory is None else {"memory": memory}

@@ -272,7 +272,7 @@ def _first_step(path: str, program: str, sizes: Sequence[int], seed: int, steps:
                 "name" if name == "program" else name,
                 must=f"be {there}, as in the checkpoint {path}",
                 got=str(given),
-                hint="Use the same as in the run that wrote it, or begin anew.",
+                hint="Use the same as in the run that wrote it, or start from the beginning.",
             )
     if steps <= known.step:
         raise ParameterError(

@@ -88,7 +88,7 @@ class BatchJob:
                 "FILE",
                 must="be what parcast wrote for a job",
                 got=shown(path),
-                hint="Have the jobs written anew.",
+                hint="Write the jobs again.",
             ) from None
 
 

@@ -118,7 +118,7 @@ class CommandLauncher:
             except ParameterError as fault:
                 if not self.are_reported:
                     raise
-                failure = f"tells no time: {fault.name} must {fault.must}, got {fault.got}"
+                failure = f"no time was found: {fault.name} must {fault.must}, got {fault.got}"
         facts = {"repetition": repetition, "others": ran.others, "failure": failure}
         return launch.trial(case, seconds, ran, **facts)
 

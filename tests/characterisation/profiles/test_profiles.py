@@ -268,7 +268,7 @@ def test_visits_that_were_not_counted_are_told(tmp_path):
 def test_talp_gives_time_in_mpi_as_measured(tmp_path):
     paths = [talp(tmp_path / f"{p}.json", stencil(p, 480)) for p in (1, 2, 4, 8)]
     read = parcast.read_profiles(paths)
-    assert "TALP tells neither kinds nor bytes of messages" in read.notes[0]
+    assert "TALP reports neither kinds nor bytes of messages" in read.notes[0]
     found = parcast.characterise(read.runs)
     names = {x.name for x in found.regions}
     assert {"steps", "steps MPI and waiting", "outside regions"} <= names

@@ -110,4 +110,4 @@ def test_runs_that_were_stopped_are_said_to_be_in_no_part():
 def test_the_legend_says_that_parts_of_different_counts_are_of_different_fits():
     """Guards: constant work was "the same at each p", and 391 s at 8 but 364 s at 32."""
     told = parcast.explain({"p": [1, 2, 4, 8], "time": [7200, 3900, 2130, 1262]}, p=[8, 32])
-    assert "shares: medians over the fits, at each p by itself" in " ".join(str(told).split())
+    assert "shares: medians over the fits, for each p separately" in " ".join(str(told).split())

@@ -23,7 +23,7 @@ from tests.conftest import ROOT, unmeasured
 PROGRAM = Path(__file__).parent / "resuming.py"
 CASES = ["text", "batches", "counts", "every", "pickled", "skip", "spilled"]
 REFUSED = f"{MANIFEST}: 1 problem"
-ADVICE = "Delete it to work on all items anew."
+ADVICE = "Delete it to work on all items again."
 SAID = "Results in the checkpoint were damaged or missing ("
 MANIFESTS = 0.1  # how often the list is damaged, and not a result
 

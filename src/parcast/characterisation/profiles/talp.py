@@ -30,8 +30,8 @@ from parcast.units import shown
 NOT_USEFUL: Final = "MPI and waiting"
 SLACK: Final = 0.01  # share by which times may exceed those around them, by rounding [D]
 NOTE: Final = (
-    "TALP tells neither kinds nor bytes of messages: time in MPI is taken as measured, as work of "
-    "the machine of the runs. For other machines give profiles of Caliper, Score-P or parcast."
+    "TALP reports neither kinds nor bytes of messages: time in MPI is taken as measured, as work "
+    "of the machine of the runs. For other machines give profiles of Caliper, Score-P or parcast."
 )
 
 

@@ -141,7 +141,7 @@ class ExplainAsked:
 @set_option
 @law_error_option
 @repeated_option("--what-if", "PART/NUMBER", "Less of a part of TIMINGS: serial/2, growing/2.")
-@option("--by", COLUMNS, "Columns that tell series of TIMINGS apart: machine,n.")
+@option("--by", COLUMNS, "Columns that distinguish series of TIMINGS: machine,n.")
 @select_option
 @table_options
 @scaling_option

@@ -128,7 +128,7 @@ def _read(kept: KeptValue) -> Any:
         if kept.is_ours:
             raise unreadable(*kept.items, "", error) from error
         what = f"the result of {span(*kept.items)}, cannot be read: {cause_of(error).rstrip('.')}"
-        message = f"{what}. Delete it to work on these items anew."
+        message = f"{what}. Delete it to work on these items again."
         raise FileProblems(str(kept.path), [Problem(message=message)]) from error
 
 

@@ -348,7 +348,7 @@ def _unknown(program: Program, machine: Machine, fitted: Array | None) -> Iterat
         runs = next(x.runs for x in (program.fit, machine.fit) if x is not None)
         yield RankedWarning(
             f"The description was fitted to {runs}, and does not say to which: all runs are "
-            "compared as if they were new. Fit it again to tell them apart.",
+            "compared as if they were new. Fit it again to distinguish them.",
             kind="fitted unknown",
             rank=Rank.SERIOUS,
         )

@@ -157,7 +157,7 @@ def heads_of(verdicts: Sequence[str]) -> list[str]:
     ['A: This does not scale: p = 8 takes 1.2 times as long as p = 1.']
     """
     first = [text.partition(". ")[0].rstrip(".") + "." for text in verdicts]
-    more = [f"{len(first) - MOST_HEADS} more series likewise."] if len(first) > MOST_HEADS else []
+    more = [f"{len(first) - MOST_HEADS} more series similarly."] if len(first) > MOST_HEADS else []
     lines = (wrap(shown(text, limit=LONGEST_HEAD), HEAD_WIDTH) for text in first[:MOST_HEADS])
     return [*(line for each in lines for line in each), *more]
 

@@ -136,7 +136,7 @@ def _given(separator: str, decimal: str) -> tuple[str, str]:
                 "separator",
                 must=f"be one of {', '.join(SEPARATOR_NAMES)} or one character",
                 got=repr(separator),
-                hint="Name what stands between the columns.",
+                hint="Name the separator of the columns.",
             )
         separator = SEPARATOR_NAMES.get(separator, separator)
     if decimal and decimal not in {*DECIMALS, *DECIMALS.values()}:

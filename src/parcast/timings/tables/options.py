@@ -28,7 +28,7 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         """Refuse what excludes each other."""
-        hint, must = "Name what tells the columns apart.", f"be {' or '.join(WIDE)}"
+        hint, must = "Name the separator of the columns.", f"be {' or '.join(WIDE)}"
         require_one_of("wide", self.wide, (None, *WIDE), hint, must=must)
         several = {"repeats": self.repeats, "wide": self.wide}
         if self.rate and (other := next((x for x, y in several.items() if y), "")):

@@ -31,7 +31,7 @@ PART_OF: Final = {
 WHAT_IF: Final = re.compile(r"\s*([a-z]+)\s*/\s*([0-9.eE+]+)\s*")
 WEAK: Final = (
     "Under weak scaling the constant part holds the work of each processor, which is ideal, and "
-    "serial work beside it: times do not tell these apart."
+    "serial work beside it: times do not distinguish these."
 )
 
 

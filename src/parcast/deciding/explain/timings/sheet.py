@@ -85,7 +85,7 @@ def _parts(x: SeriesExplained) -> Table:
             Form(columns=[brief[0], *_with_intervals(every)]),
         ),
         legend="shared: falls as 1/p; constant: the same at each p; growing: rises with p; "
-        "shares: medians over the fits, at each p by itself",
+        "shares: medians over the fits, for each p separately",
     )
 
 
