@@ -10,12 +10,17 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import parcast
-from parcast.show.pictures.canvas import save_figure
+from parcast.show.pictures.canvas import save_figure, save_picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROUNDS = 15
 RUNS = {"p": [1, 2, 4, 8, 16], "time": [100.0, 52.1, 28.4, 16.2, 10.3]}
@@ -38,26 +43,38 @@ def of_paths(many: int) -> parcast.Measurements:
     return parcast.Measurements(callpath=names, p=np.tile(p, many), time=times)
 
 
-def main() -> None:
-    """Print both times of each picture, and those of the page."""
+def drawn() -> dict[str, Callable[[], "Figure"]]:
+    """What draws each kind of picture."""
+    program = parcast.read_program("examples/btio/program.toml")
+    machine = parcast.read_machine("examples/btio/sp2.toml")
+    surface = parcast.predict(program, machine, p=range(1, 257), d=range(1, 17), interval=False)
     results = {
         "forecast": parcast.forecast(RUNS, [32, 64]),
         "explain": parcast.explain(RUNS),
         "plan": parcast.plan(RUNS),
     }
+    kinds = {f"{kind} of 4,096": kind for kind in ("contours", "map", "surface")}
+    return {name: result._drawn for name, result in results.items()} | {
+        name: partial(surface._drawn, picture=kind) for name, kind in kinds.items()
+    }
+
+
+def main() -> None:
+    """Print both times of each picture and their ratio, and those of the page."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        for name, result in results.items():
+        for name, draw in drawn().items():
             pairs = []
             for _ in range(ROUNDS + 1):
-                ours = seconds(lambda r=result: r.save(place / "a.svg"))
-                theirs = seconds(lambda r=result: save_figure(r._drawn(), place / "b.svg"))
+                ours = seconds(lambda d=draw: save_picture(d, place / "a.svg"))
+                theirs = seconds(lambda d=draw: save_figure(d(), place / "b.svg"))
                 pairs.append((ours, theirs))
             ours, theirs = (statistics.median(x) for x in zip(*pairs[1:], strict=True))
+            size = (place / "a.svg").stat().st_size / 1e3
             print(
-                f"{name:9} SVG {1e3 * ours:5.1f} ms, matplotlib {1e3 * theirs:6.1f} ms: ", end=""
+                f"{name:18} SVG {1e3 * ours:5.1f} ms, {size:4.0f} kB; "
+                f"matplotlib {1e3 * theirs:6.1f} ms: {theirs / ours:.0f} times as long"
             )
-            print(f"{theirs / ours:.0f} times as long")
         told = parcast.forecast(of_paths(300), [32])
         spent = [seconds(lambda: told.save(place / "c.html")) for _ in range(5)]
         size = (place / "c.html").stat().st_size

@@ -44,6 +44,7 @@ HEAVY = {
     "numpy",
     "scipy",
     "pydantic",
+    "contourpy",
     "matplotlib",
     "pandas",
     "polars",

@@ -3,9 +3,9 @@
     python docs/gallery/draw.py            # fails with the names of those that differ
     python docs/gallery/draw.py --write    # replaces them
 
-The list is pictures.toml. The figures of parcast's SVG are compared to a tenth of a pixel, as last
-digits differ between processors, all else byte for byte. Surfaces, contours and maps are drawn by
-matplotlib, whose curves and fonts differ between versions: of these the texts are compared.
+The list is pictures.toml. Figures are compared to a tenth of a pixel, as last digits differ
+between processors, all else byte for byte. Surfaces, contours and maps have thousands of points,
+of which a last digit adds or moves some: of these the texts are compared.
 """
 
 import io
@@ -42,7 +42,7 @@ class Picture:
     shows: str
     command: str
     page: str
-    drawn_by: str = "parcast"
+    compared: str = "figures"
 
     @property
     def path(self) -> Path:
@@ -77,7 +77,7 @@ class Picture:
         if not self.path.exists():
             return False
         kept = self.path.read_text(encoding="utf-8")
-        if self.drawn_by == "matplotlib":
+        if self.compared == "texts":
             return TEXT.findall(kept) == TEXT.findall(drawn)
         return kept == drawn or is_near(kept, drawn)
 

@@ -21,7 +21,7 @@ class Extra(NamedTuple):
 
 
 EXTRAS: Final = {
-    "plot": Extra("pictures as .png and .pdf, maps, surfaces", ("matplotlib",)),
+    "plot": Extra("pictures as .png and .pdf, or in Python", ("matplotlib",)),
     "mpi": Extra("run, calibrate and validate on MPI ranks", ("mpi4py", "cloudpickle")),
     "features": Extra(
         "noun phrases and search of documents, .zst files", ("nltk", "textblob", "pyarrow")

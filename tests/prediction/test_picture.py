@@ -1,9 +1,11 @@
 """Pictures of a prediction: what is drawn, where, in which units, and what is refused."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from parcast.descriptions.breakdown import Breakdown
@@ -16,6 +18,7 @@ from parcast.prediction.quantities import QUANTITIES, quantity_of
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import shown_of, thinned
 from parcast.prediction.surface import levels_of, ridge
+from parcast.show.pictures.canvas import svg_of
 from tests.written import svg_text
 
 MACHINE = Machine(
@@ -92,6 +95,10 @@ def ticks(axis):
     return texts(axis.get_ticklabels())
 
 
+def is_lines(drawn):
+    return isinstance(drawn, LineCollection)
+
+
 def written(ax):
     return texts(ax.texts)
 
@@ -142,6 +149,17 @@ def test_a_grid_of_a_quarter_million_points_is_thinned():
     assert len(thinned(shown_of(told, 2).axes[0], 33)) <= 33
     for picture in ("contours", "map"):
         assert figure_of_prediction(told, picture=picture).axes
+
+
+@pytest.mark.parametrize("picture", ["surface", "contours", "map"])
+def test_a_picture_of_4096_points_is_small_and_says_values_in_words(picture):
+    told = predict(PROGRAM, MACHINE, p=range(1, 65), d=range(1, 65), interval=False)
+    svg = svg_of(partial(figure_of_prediction, told, picture=picture))
+    assert len(svg) < 120_000
+    assert "<title>p = 64, d = 64: " in svg
+    assert "<desc>Lowest: " in svg
+    value = {"map": told.efficiency * 100}.get(picture, told.speedup)[-1, -1]
+    assert f"p = 64, d = 64: {'efficiency' if picture == 'map' else 'speedup'} {value:.4g}" in svg
 
 
 # Contours.
@@ -243,7 +261,7 @@ def test_a_map_names_the_region_where_each_resource_limits():
     boxes = [text.get_window_extent() for text in ax.texts]
     middle = ax.transAxes.transform((0.5, 0.5))[0]
     assert not any(box.x0 < middle < box.x1 for box in boxes)
-    edges = [np.concatenate(c.allsegs[0]) for c in ax.collections if hasattr(c, "allsegs")]
+    edges = [np.concatenate(c.get_segments()) for c in ax.collections if is_lines(c)]
     assert len(edges) == 2
     for edge in edges:
         np.testing.assert_allclose(edge[:, 0], 16, rtol=0.03)
@@ -256,7 +274,7 @@ def test_the_border_of_regions_is_straight_where_components_are_powers():
         communication=lambda p, n: p / n**0.5,
     )
     ax = figure_of_prediction(told, picture="map").axes[0]
-    edges = [np.concatenate(c.allsegs[0]) for c in ax.collections if hasattr(c, "allsegs")]
+    edges = [np.concatenate(c.get_segments()) for c in ax.collections if is_lines(c)]
     for edge in edges:
         np.testing.assert_allclose(edge[:, 0], edge[:, 1] ** 0.75, rtol=0.03)
 

@@ -28,7 +28,7 @@ from parcast.aliases import Array
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast, one_series
 from parcast.forecasting.series.curve import DrawnLine
-from parcast.show.pictures.canvas import arrow, plain_axes
+from parcast.show.pictures.canvas import arrow, lay_out, plain_axes
 from parcast.show.pictures.colours import (
     COMPUTED,
     ELSEWHERE,
@@ -39,7 +39,6 @@ from parcast.show.pictures.colours import (
     REFERENCE,
     graded,
 )
-from parcast.show.pictures.matplotlib_writer import any_letters
 from parcast.show.pictures.scales import INCH, MARGIN, apart, inches
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key
@@ -552,10 +551,8 @@ def name_ends(ax: "Axes", ends: Sequence[End]) -> None:
     """
     if not ends:
         return
-    figure = ax.figure
-    with any_letters():
-        figure.canvas.figure.draw_without_rendering()  # also of a sub-figure
-    frame, points = ax.get_window_extent(), INCH / figure.dpi
+    lay_out(ax)
+    frame, points = ax.get_window_extent(), INCH / ax.figure.dpi
     bottom, top = frame.y0 * points, frame.y1 * points
     named = list(ends)[: max(int((top - bottom) / LINE), 1)]
     heights = ax.transData.transform([(end.p, end.value) for end in named])[:, 1] * points

@@ -13,7 +13,7 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -23,18 +23,11 @@ from parcast.prediction.result import Prediction
 from parcast.show.pictures.colours import (
     COLOURS,
     COLOURS_OF_TIMES,
-    add_bar,
-    add_efficiency_bar,
-    efficiency_norm,
-    nice_values,
-    time_norm,
+    ColourScale,
+    efficiency_scale,
 )
 from parcast.units import TIME_UNITS
 from parcast.words import common_unit
-
-if TYPE_CHECKING:
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
 
 WIDE: Final = 30.0  # ratio of values from which levels are powers, not even steps
 
@@ -58,25 +51,26 @@ class DrawnQuantity:
         """Whether some of its values differ so much that their scale is logarithmic."""
         return self.is_time or bool(values.max() >= WIDE * values.min() > 0)
 
-    def norm(self, values: Array) -> "Normalize":
+    def scale(self, values: Array) -> ColourScale:
         """Scale of colours for some of its values."""
-        from matplotlib.colors import Normalize
-
         if self.name == "efficiency":
-            return efficiency_norm(values)
-        if self.is_wide(values):
-            return time_norm(values)
-        return Normalize(0.0, float(values.max()))
+            return efficiency_scale(values)
+        low, high = float(values.min()), float(values.max())
+        is_wide = self.is_wide(values)
+        return ColourScale(
+            low=low if is_wide else 0.0,
+            high=max(high, low * 1.01),  # not empty where all are equal
+            title=self.label,
+            factor=self.factor,
+            is_logarithmic=is_wide,
+            colours=self.colours,
+        )
 
-    def add_bar(self, drawn: "ScalarMappable", **place: Any) -> None:
-        """Explain the colours."""
-        if self.name == "efficiency":
-            add_efficiency_bar(drawn, **place)
-            return
-        low, high = (float(x or 0.0) / self.factor for x in drawn.get_clim())
-        ticks = nice_values(low, high, is_wide=low > 0)
-        label, factor = self.label, self.factor
-        add_bar(drawn, [x * factor for x in ticks], label=label, factor=factor, **place)
+    def says(self, value: float) -> str:
+        """Write a value of it with its name and unit: "time 3.2 s"."""
+        unit = self.label.partition(" [")[2].rstrip("]")
+        shown = value / self.factor
+        return f"{self.name} {shown:.{4 if shown < 1e4 else 6}g} {unit}".rstrip()
 
 
 def quantity_of(prediction: Prediction, name: str) -> DrawnQuantity:

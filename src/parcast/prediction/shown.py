@@ -17,6 +17,7 @@ from parcast.show.pictures.scales import (
     CHARACTER,
     LINE,
     MARGIN,
+    even_ticks,
     fitting_ticks,
     inches,
     round_ticks,
@@ -116,18 +117,19 @@ class GridAxis:
         few = FEWEST_WRITTEN <= len(self.values) <= MOST_WRITTEN
         return few and all(len(f"{x / self.factor:.6g}") <= LONGEST for x in self.values)
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether it counts something."""
+        return self.dimension == "count" and bool(np.all(self.values % 1 == 0))
+
     def _round(self, low: float, high: float, most: int) -> list[float]:
         """Round numbers along it, in its unit."""
-        from matplotlib.ticker import MaxNLocator
-
         low, high = low / self.factor, high / self.factor
         if self.is_logarithmic:
             ticks = round_ticks(low * (1 - 1e-9), high * (1 + 1e-9), most)
             if len(ticks) > 2:
                 return ticks
-        steps = MaxNLocator(min(most, 6)).tick_values(low, high)
-        slack = 1e-9 * (high - low)
-        return [float(x) for x in steps if low - slack <= x <= high + slack]
+        return even_ticks(low, high, min(most, 6), is_whole=self._is_whole)
 
     def scale(self, ax: "Axes", which: Literal["x", "y"] = "x", *, margin: float = MARGIN) -> None:
         """Make one of the two axes of a picture this one: scale, limits, ticks and label."""
@@ -173,17 +175,21 @@ class Shown:
         return np.transpose(taken, [names.index(axis.name) for axis in self.axes])
 
     def even(self, array: Array, cells: int) -> tuple[list[Array], Array]:
-        """Interpolate an array to `cells` places that are even along each of both axes."""
+        """Interpolate an array linearly to `cells` places, even along each of both axes."""
         return self.evened(self.of(array), cells)
 
     def evened(self, values: Array, cells: int) -> tuple[list[Array], Array]:
         """Interpolate what is shown of an array, as `even` does."""
-        from scipy import interpolate  # type: ignore[import-untyped]  # SciPy ships no types
-
-        given = [axis.places(axis.values) for axis in self.axes]
-        places = [np.linspace(at[0], at[-1], cells) for at in given]
-        between = interpolate.RegularGridInterpolator(given, values)(tuple(np.ix_(*places)))
-        return places, np.asarray(between)
+        places = []
+        for k, axis in enumerate(self.axes):
+            given = axis.places(axis.values)
+            wanted = np.linspace(given[0], given[-1], cells)
+            after = np.clip(np.searchsorted(given, wanted), 1, len(given) - 1)
+            share = (wanted - given[after - 1]) / (given[after] - given[after - 1])
+            low, high = np.take(values, after - 1, k), np.take(values, after, k)
+            values = low + (high - low) * np.expand_dims(share, 1 - k)
+            places.append(wanted)
+        return places, values
 
     @property
     def notes(self) -> list[str]:

@@ -22,47 +22,51 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.prediction.notes import SPENT_ON
-from parcast.prediction.quantities import quantity_of
-from parcast.prediction.shown import Shown
-from parcast.show.pictures.canvas import add_legend_inside, entries_of, writer
+from parcast.prediction.quantities import DrawnQuantity, quantity_of
+from parcast.prediction.shown import GridAxis, Shown, thinned
+from parcast.show.pictures import canvas
 from parcast.show.pictures.colours import (
+    COLOURS,
+    ON_BRIGHT,
+    ON_DARK,
     RECOMMENDED,
-    REFERENCE,
-    add_bar,
+    ColourScale,
     nice_values,
 )
-from parcast.show.pictures.scales import CHARACTER, INCH, LINE, apart, inches
+from parcast.show.pictures.contours import lines_at
+from parcast.show.pictures.fields import ColourField, Told
+from parcast.show.pictures.scales import CHARACTER, INCH, LINE, MARGIN, apart, even_ticks, inches
+from parcast.show.pictures.space import SpaceAxis, SpaceSurface, Stems
 from parcast.units import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
 
 CELLS: Final = 41  # of the mesh, in each direction
-PLACE: Final = (-0.02, 0.05, 0.88, 0.88)  # in the figure: left, bottom, width, height [1]
-BAR: Final = (0.88, 0.18, 0.022, 0.6)
-EYE: Final[dict[str, float]] = {"elev": 30.0, "azim": -75.0}  # sees both flanks [degrees]
 EDGES: Final = (4.0, 2.0)  # of the box, as they are seen [inch]
-CONTOUR_CELLS: Final = 201  # in each direction
+MOST_HEIGHTS: Final = 8  # named on the third
+MOST_TOLD: Final = (12, 9)  # values along each axis whose points say what is there
+CONTOUR_CELLS: Final = 161  # in each direction
 NEARLY: Final = 1.01  # of the best time
 MOST_MARKERS: Final = 24  # on the ridge
 ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
-MAP_CELLS: Final = 240  # in each direction
+MAP_CELLS: Final = 121  # in each direction
 LEAST: Final = 1e-6  # elasticity that is told from none
 SMALLEST: Final = 0.004  # share of the map that a region with a label has
+DARK: Final = 0.4  # share of a scale of colours from which lines on it are dark
 NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
-def draw_surface(shown: Shown, ax: Any = None, quantity: str | None = None) -> "Figure":
+def draw_surface(
+    shown: Shown, ax: Any = None, quantity: str | None = None, stems: Stems | None = None
+) -> "Figure":
     """Draw the speedup over the two axes shown, in `ax` or in a new figure.
 
-    Another quantity has the colours of its heights.
+    Another quantity has the colours of its heights. `stems` are points beside the surface, over
+    the places of its axes.
     """
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-
     if ax is not None and ax.name != "3d":
         raise ParameterError(
             "ax",
@@ -73,42 +77,71 @@ def draw_surface(shown: Shown, ax: Any = None, quantity: str | None = None) -> "
     what = quantity_of(shown.prediction, quantity or "speedup")
     coloured = quantity_of(shown.prediction, "efficiency") if what.name == "speedup" else what
     (x, y), heights = shown.even(what.values, CELLS)
-    _, shades = shown.even(coloured.values, CELLS)
-    colours = ScalarMappable(coloured.norm(shades), colormaps[coloured.colours])
-    bar = {"ax": ax}
-    if ax is None:
-        figure = writer().new_figure(height=5.4)
-        figure.set_layout_engine("none")  # it would leave half of the figure empty around the box
-        ax = figure.add_axes(PLACE, projection="3d")
-        bar = {"cax": figure.add_axes(BAR)}
-        for note in shown.notes:
-            figure.text(0.01, 0.015, note, fontsize="x-small", color=REFERENCE, parse_math=False)
-    ax.plot_surface(
-        *np.meshgrid(x, y, indexing="ij"),
-        heights / what.factor,
-        rstride=1,
-        cstride=1,
-        facecolors=colours.to_rgba(shades),
-        shade=False,
-        edgecolor=(0, 0, 0, 0.3),
-        linewidth=0.3,
+    _, values = shown.even(coloured.values, CELLS)
+    heights = heights / what.factor
+    top = max([float(heights.max()), *(stems.high.tolist() if stems else ())])
+    ticks = even_ticks(0.0, top, MOST_HEIGHTS)
+    edges = [_edge(axis, width) for axis, width in zip(shown.axes, EDGES, strict=True)]
+    upright = SpaceAxis(
+        low=0.0, high=top, ticks=ticks, labels=[f"{x:.6g}" for x in ticks], title=what.label
     )
-    ax.view_init(**EYE)
+    told = _told(shown, *dict.fromkeys([what, coloured]))
     first, second = shown.axes
-    ticks, labels = first.ticks(EDGES[0])
-    ax.set_xticks(first.places(np.array(ticks)), labels=labels)
-    ax.set_xlabel(first.label, labelpad=8, parse_math=False)
-    ticks, labels = second.ticks(EDGES[1])
-    ax.set_yticks(second.places(np.array(ticks)), labels=labels)
-    ax.set_ylabel(second.label, labelpad=8, parse_math=False)
-    ax.set_zlim(0, None)
-    ax.zaxis.set_rotate_label(False)
-    pad = 4 if what.name == "speedup" else 14  # ticks of others are longer
-    ax.set_zlabel(what.label, labelpad=pad, rotation=90, parse_math=False)
-    ax.set_box_aspect((1.45, 1.1, 0.9), zoom=1.1)
-    coloured.add_bar(colours, **bar)
-    drawn: Figure = ax.figure
-    return drawn
+    surface = SpaceSurface(
+        x=x,
+        y=y,
+        heights=heights,
+        values=values,
+        scale=coloured.scale(values),
+        axes=(edges[0], edges[1], upright),
+        told=Told(x=first.places(told.x), y=second.places(told.y), texts=told.texts),
+        stems=stems,
+        notes=shown.notes,
+    )
+    figure = canvas.writer().draw_surface(ax, surface)
+    canvas.writer().describe(figure, _words(shown, what))
+    return figure
+
+
+def _edge(axis: GridAxis, width: float) -> SpaceAxis:
+    """Make an edge of the box of an axis that is seen `width` inches long."""
+    low, high = axis.places(axis.values[[0, -1]]).tolist()
+    margin = MARGIN * (high - low)
+    ticks, labels = axis.ticks(width)
+    places = axis.places(np.array(ticks)).tolist()
+    return SpaceAxis(
+        low=low - margin, high=high + margin, ticks=places, labels=labels, title=axis.label
+    )
+
+
+def _told(shown: Shown, *what: DrawnQuantity, limits: Array | None = None) -> Told:
+    """Say what is at some points: quantities, and which of `SPENT_ON` limits."""
+    first, second = shown.axes
+    i, j = (thinned(axis, most) for axis, most in zip(shown.axes, MOST_TOLD, strict=True))
+    values = [(each, shown.of(each.values)) for each in what]
+    names = [*SPENT_ON.values()]
+
+    def text(a: int, b: int) -> str:
+        there = f"{first.says(first.values[a])}, {second.says(second.values[b])}"
+        said = [each.says(found[a, b]) for each, found in values]
+        said += [] if limits is None else [f"{names[limits[a, b]]} limits"]
+        return f"{there}: {', '.join(said)}"
+
+    texts = [[text(a, b) for b in j.tolist()] for a in i.tolist()]
+    return Told(x=first.values[i], y=second.values[j], texts=texts)
+
+
+def _words(shown: Shown, what: DrawnQuantity) -> str:
+    """Say in words between which values a quantity lies, and where these are."""
+    found = shown.of(what.values)
+    first, second = shown.axes
+
+    def at(place: int) -> str:
+        i, j = np.unravel_index(place, found.shape)
+        there = f"{first.says(first.values[i])}, {second.says(second.values[j])}"
+        return f"{what.says(found[i, j])} at {there}"
+
+    return f"Lowest: {at(int(found.argmin()))}. Highest: {at(int(found.argmax()))}."
 
 
 def draw_contours(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
@@ -116,40 +149,62 @@ def draw_contours(shown: Shown, ax: "Axes | None" = None, quantity: str | None =
 
     In `ax`, or in a new figure in the style of parcast.
     """
-    from matplotlib.colors import LogNorm, Normalize
-
     first, second = shown.axes
     usual = "speedup" if "p" in (first.name, second.name) else "time"
     what = quantity_of(shown.prediction, quantity or usual)
-    (x, y), heights = shown.even(what.values, CONTOUR_CELLS)
+    places, heights = shown.even(what.values, CONTOUR_CELLS)
     heights = heights / what.factor
-    is_wide = what.is_wide(heights)
-    levels = levels_of(heights, is_wide=is_wide)
+    scale = _bands(what, heights)
 
     is_own = ax is None
-    ax = ax or writer().new_figure(height=5.4).add_subplot()
+    ax = ax or canvas.writer().new_figure(height=5.4).add_subplot()
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
-    x, y = first.values_at(x), second.values_at(y)
-    norm = (LogNorm if is_wide else Normalize)(levels[0], levels[-1])
-    filled = ax.contourf(
-        x, y, heights.T, levels, cmap=what.colours, norm=norm, extend=_beyond(heights, levels)
-    )
-    add_bar(filled, levels, label=what.label, ax=ax)
+    x, y = (axis.values_at(at) for axis, at in zip(shown.axes, places, strict=True))
+    told = _told(shown, what)
+    canvas.writer().draw_field(ax, ColourField(x=x, y=y, values=heights, scale=scale, told=told))
     avoid = np.empty((0, 2))
     if second.name == "d":
         best = ridge(shown.of(shown.prediction.time), second.values)
         avoid = np.column_stack([first.values, best])
-        _draw_ridge(ax, avoid)
+        _draw_ridge(ax, first, avoid)
+    lines = {level: lines_at(x, y, heights, level) for level in scale.levels}
+    for level, ink in zip(lines, _inks(scale), strict=True):
+        canvas.writer().draw_lines(ax, lines[level], ink, width=0.6, zorder=2)
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
+    canvas.writer().describe(figure, _words(shown, what))
     if is_own:
-        writer().add_legend(figure, entries_of([ax]), notes=shown.notes)
-    elif entries := entries_of([ax]):
-        add_legend_inside(ax, entries, is_framed=True)
-    if any(heights.min() < level < heights.max() for level in levels):
-        lines = ax.contour(x, y, heights.T, levels, colors="black", linewidths=0.6)
-        _label(ax, lines, avoid)
+        canvas.writer().add_legend(figure, canvas.entries_of([ax]), notes=shown.notes)
+    elif entries := canvas.entries_of([ax]):
+        canvas.add_legend_inside(ax, entries, is_framed=True)
+    _label(ax, lines, avoid)
     return figure
+
+
+def _bands(what: DrawnQuantity, heights: Array) -> ColourScale:
+    """Scale of colours with levels, of heights in the unit of a quantity."""
+    is_wide = what.is_wide(heights)
+    levels = levels_of(heights, is_wide=is_wide)
+    slack = 1e-9 * levels[-1]
+    return ColourScale(
+        low=levels[0],
+        high=levels[-1],
+        title=what.label,
+        is_logarithmic=is_wide,
+        colours=what.colours,
+        levels=levels,
+        is_open=(
+            bool(heights.min() < levels[0] - slack),
+            bool(heights.max() > levels[-1] + slack),
+        ),
+    )
+
+
+def _inks(scale: ColourScale) -> list[str]:
+    """Colour of the line at each level: one that is seen on the colours beside it."""
+    shares = scale.shares(np.asarray(scale.levels))
+    is_bright = shares > DARK if scale.colours == COLOURS else shares < 1 - DARK
+    return [ON_BRIGHT if x else ON_DARK for x in is_bright.tolist()]
 
 
 def ridge(time: Array, disks: Array) -> Array:
@@ -165,36 +220,29 @@ def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
     return levels if len(levels) > 1 else [low * 0.99, high * 1.01]
 
 
-def _beyond(heights: Array, levels: list[float]) -> str:
-    """Whether heights lie below the first level, above the last one, or both."""
-    slack = 1e-9 * levels[-1]
-    below, above = heights.min() < levels[0] - slack, heights.max() > levels[-1] + slack
-    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get(
-        (bool(below), bool(above)), "neither"
-    )
-
-
-def _draw_ridge(ax: "Axes", points: Array) -> None:
+def _draw_ridge(ax: "Axes", first: GridAxis, points: Array) -> None:
     """Draw the fewest disks that are worth having."""
-    from matplotlib.patheffects import withStroke
-
     label = "fewest disks within 1 % of the best time"
-    (line,) = ax.plot(*points.T, color=RECOMMENDED, lw=2.2, label=label, clip_on=False, zorder=3)
-    line.set_path_effects([withStroke(linewidth=4.0, foreground="white")])
+    style: dict[str, Any] = {"clip_on": False, "zorder": 3}
+    canvas.writer().draw_lines(ax, [points], ON_DARK, width=4.0, zorder=3)
+    (line,) = ax.plot(*points.T, color=RECOMMENDED, lw=2.2, label=label, **style)
     if len(points) <= MOST_MARKERS:
-        across = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 0]
-        kept = apart(across * inches(ax)[0] * INCH)
-        line.set(marker="o", markersize=5, markevery=kept.tolist())
+        at = first.places(points[:, 0])
+        across = (at - at[0]) / (at[-1] - at[0]) * inches(ax)[0] * INCH
+        line.set(marker="o", markersize=5, markevery=apart(across).tolist())
 
 
-def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
+def _label(ax: "Axes", lines: Mapping[float, list[Array]], avoid: Array) -> None:
     """Write its level on each contour, where there is most room around; nothing where is none."""
-    dots = ax.figure.dpi
-    corner, other = ax.get_window_extent().get_points() / dots
-    taken = ax.transData.transform(avoid) / dots
-    for level, pieces in zip(lines.levels, lines.allsegs, strict=True):
-        for piece in filter(len, pieces):
-            points = ax.transData.transform(piece) / dots
+    if not any(lines.values()):
+        return
+    canvas.lay_out(ax)
+    frame, dots = ax.get_window_extent(), ax.figure.dpi
+    corner, other = np.array([[frame.x0, frame.y0], [frame.x1, frame.y1]]) / dots
+    taken = ax.transData.transform(avoid) / dots if len(avoid) else avoid
+    for level, pieces in lines.items():
+        for piece in pieces:
+            points = ax.transData.transform(piece[::4]) / dots
             room = np.minimum(points - corner, other - points).min(axis=1)
             if len(taken):
                 apart = np.sqrt(((points[:, np.newaxis] - taken) ** 2).sum(axis=-1))
@@ -203,15 +251,9 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
             if room[best] < ROOM:
                 continue
             taken = np.vstack([taken, points[best]])
-            ax.text(
-                piece[best][0],
-                piece[best][1],
-                f"{level:.4g}",
-                ha="center",
-                va="center",
-                fontsize="small",
-                bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
-            )
+            x, y = piece[4 * best].tolist()
+            style: dict[str, Any] = {"fontsize": "small", "bbox": canvas.LABEL_BOX}
+            ax.text(x, y, f"{level:.6g}", ha="center", va="center", color=ON_BRIGHT, **style)
 
 
 def draw_map(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
@@ -220,13 +262,21 @@ def draw_map(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None
     In `ax`, or in a new figure in the style of parcast.
     """
     is_own = ax is None
-    ax = ax or writer().new_figure(height=5.4).add_subplot()
+    ax = ax or canvas.writer().new_figure(height=5.4).add_subplot()
     first, second = shown.axes
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
-    _draw_colours(ax, shown, quantity)
-    places, leads = _leads(shown)
-    x, y = first.values_at(places[0]), second.values_at(places[1])
+    usual = "efficiency" if "p" in (first.name, second.name) else "time"
+    what = quantity_of(shown.prediction, quantity or usual)
+    places, values = shown.even(what.values, MAP_CELLS)
+    x, y = (axis.values_at(at) for axis, at in zip(shown.axes, places, strict=True))
+    limits = np.argmax([shown.of(x) for x in shown.prediction.elasticity.values()], axis=0)
+    told = _told(shown, what, limits=limits)
+    canvas.writer().draw_field(
+        ax, ColourField(x=x, y=y, values=values, scale=what.scale(values), told=told)
+    )
+    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]])
+    leads = _leads(shown)
     _outline(ax, x, y, leads)
     unnamed = _label_on_map(ax, leads)
     note = "Regions: what limits the time, the resource that it follows most."
@@ -236,40 +286,22 @@ def draw_map(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None
         )
         note += f" Too small for a label: {names}."
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
+    canvas.writer().describe(figure, _words(shown, what))
     if is_own:
-        writer().add_legend(figure, {}, notes=[note, *shown.notes])
+        canvas.writer().add_legend(figure, {}, notes=[note, *shown.notes])
     return figure
 
 
-def _draw_colours(ax: "Axes", shown: Shown, quantity: str | None) -> None:
-    """Colour the map, and explain the colours."""
-    usual = "efficiency" if "p" in (axis.name for axis in shown.axes) else "time"
-    what = quantity_of(shown.prediction, quantity or usual)
-    places, values = shown.even(what.values, MAP_CELLS)
-    x, y = (axis.values_at(at) for axis, at in zip(shown.axes, places, strict=True))
-    drawn = ax.pcolormesh(
-        x,
-        y,
-        values.T,
-        norm=what.norm(values),
-        cmap=what.colours,
-        shading="nearest",
-        rasterized=True,
-    )
-    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]])
-    what.add_bar(drawn, ax=ax)
-
-
-def _leads(shown: Shown) -> tuple[list[Array], dict[str, Array]]:
-    """Places of the cells, and logarithm of each elasticity over the largest of the others. [1].
+def _leads(shown: Shown) -> dict[str, Array]:
+    """Logarithm of each elasticity over the largest of the others, in each cell. [1].
 
     Logarithms of times are linear between the points of a grid where these are powers of its axes.
     """
     logs = {}
     for name, elasticity in shown.prediction.elasticity.items():
         known = np.log(np.maximum(shown.of(elasticity), LEAST))
-        places, logs[name] = shown.evened(known, MAP_CELLS)
-    return places, {
+        _, logs[name] = shown.evened(known, MAP_CELLS)
+    return {
         name: known - np.max([x for other, x in logs.items() if other != name], axis=0)
         for name, known in logs.items()
     }
@@ -277,12 +309,9 @@ def _leads(shown: Shown) -> tuple[list[Array], dict[str, Array]]:
 
 def _outline(ax: "Axes", x: Array, y: Array, leads: Mapping[str, Array]) -> None:
     """Draw where the lead changes."""
-    from matplotlib.patheffects import withStroke
-
-    for lead in leads.values():
-        if lead.min() < 0 < lead.max():
-            edge = ax.contour(x, y, lead.T, [0.0], colors="black", linewidths=1.3)
-            edge.set_path_effects([withStroke(linewidth=3.2, foreground="white")])
+    lines = [line for lead in leads.values() for line in lines_at(x, y, lead, 0.0)]
+    for colour, width in ((ON_DARK, 3.2), (ON_BRIGHT, 1.3)):
+        canvas.writer().draw_lines(ax, lines, colour, width=width, zorder=2)
 
 
 def _label_on_map(ax: "Axes", leads: Mapping[str, Array]) -> dict[str, float]:
@@ -316,5 +345,6 @@ def _write(ax: "Axes", region: NDArray[np.bool_], name: str) -> None:
         ha="center",
         va="center",
         fontsize="medium" if room.max() > 0.5 else "x-small",
-        bbox={"boxstyle": "round,pad=0.25", "fc": "white", "ec": "none", "alpha": 0.8},
+        color=ON_BRIGHT,
+        bbox=canvas.LABEL_BOX,
     )

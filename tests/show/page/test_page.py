@@ -11,6 +11,7 @@ from parcast.show.page.picture import PagePicture
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from tests.browser import needs_browser, opened, violations
+from tests.conftest import ROOT
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m'
 
@@ -162,11 +163,23 @@ def test_a_page_says_nothing_on_the_console_and_has_its_tools(chromium, of_paths
 
 @needs_browser
 def test_a_page_has_no_violation_that_axe_finds(chromium, tmp_path):
-    parcast.report([forecast_of_paths(20), parcast.explain(RUNS)], tmp_path / "a.html")
+    grid = parcast.predict(
+        parcast.read_program(BTIO / "program.toml"),
+        parcast.read_machine(BTIO / "sp2.toml"),
+        p=[k * k for k in range(1, 17)],
+        d=range(1, 17),
+    )
+    answers = [forecast_of_paths(20), parcast.explain(RUNS), grid]
+    parcast.report(answers, tmp_path / "a.html")
     with opened(chromium, (tmp_path / "a.html").as_uri()) as page:
         assert violations(page) == []
+        contours = page.locator("figure").last
+        contours.locator(".scroll").focus()
+        page.keyboard.press("ArrowRight")
+        assert contours.locator("figcaption").inner_text() == "p = 1, d = 1: speedup 1"
         page.set_viewport_size({"width": 360, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 RUNS = {"p": [1, 2, 4, 8], "time": [80.0, 41.0, 22.0, 12.5]}
+BTIO = ROOT / "examples" / "btio"

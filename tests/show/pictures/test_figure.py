@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import parcast
-from parcast.show.pictures.axes import NotDrawnError
-from parcast.show.pictures.axis import Scale, even_ticks
+from parcast.show.pictures.axis import Scale
 from parcast.show.pictures.elements import PAGE, Paint, width_of
 from parcast.show.pictures.figure import SvgFigure
+from parcast.show.pictures.scales import even_ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 RUNS = {"p": [1, 2, 4, 8], "time": [80.0, 41.0, 22.0, 12.5]}
@@ -159,10 +159,3 @@ def test_names_cannot_break_out_of_the_picture(axes):
         f"{SVG}{x}" for x in ("svg", "title", "desc", "g", "text", "path", "circle")
     }
     assert len([x for x in texts(svg) if "<script>" in x]) == 5
-
-
-def test_what_only_matplotlib_draws_is_refused_by_name(axes):
-    with pytest.raises(NotDrawnError, match=r"SvgAxes\.contourf"):
-        axes.contourf([[1.0]])
-    with pytest.raises(NotDrawnError, match="axes with projection"):
-        axes.figure.add_subplot(projection="3d")

@@ -217,7 +217,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
         for node in nodes
     }
     lines = [[places[node.items], places[merge.items]] for node, merge in tree.branches()]
-    canvas.writer().draw_segments(ax, lines, colours.REFERENCE, width=0.8, zorder=1)
+    canvas.writer().draw_lines(ax, lines, colours.REFERENCE, width=0.8, zorder=1)
     ranks = max((node.rank for level in tree.levels for node in level), default=0)
     is_named = len(leaves) <= MOST_NAMED
     size = 8.0 if len(leaves) <= 20 else 6.0

@@ -110,5 +110,5 @@ def _draw_messages(
     end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
     pairs = [*np.stack([start, end], axis=1)]
     width = 0.9 if len(pairs) <= 100 else 0.6
-    drawn = canvas.writer().draw_segments(ax, pairs, colours.COMMUNICATION, width=width, zorder=3)
+    drawn = canvas.writer().draw_lines(ax, pairs, colours.COMMUNICATION, width=width, zorder=3)
     return {"message": drawn}, notes

@@ -21,8 +21,18 @@ from parcast.prediction.trials.result import Configuration, ProgramValidation
 from parcast.prediction.trials.speedups import speedups_of
 from parcast.prediction.trials.validate import validate_program
 from parcast.show.pictures import canvas
-from parcast.show.pictures.colours import MACHINE_COLOURS, MARKERS, REFERENCE, add_bar
+from parcast.show.pictures.colours import (
+    COLOURS_OF_ERRORS,
+    MACHINE_COLOURS,
+    MARKERS,
+    ON_BRIGHT,
+    ON_DARK,
+    REFERENCE,
+    ColourScale,
+)
+from parcast.show.pictures.fields import ColourField, Told
 from parcast.show.pictures.scales import scale_speedup, scale_time, span
+from parcast.show.pictures.space import Stems
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import measurements_of
 from parcast.validation.comparison import Comparison
@@ -41,7 +51,6 @@ POINTS: Final = 65  # of the curve of a law
 MOST_WRITTEN: Final = 12  # fields of a map across, in which errors are written
 PALEST: Final = 0.2  # error that has the strongest colour where none is larger [1]
 WIDEST: Final = 1.0  # error that colours tell from a larger one [1]
-FIELDS: Final = "RdBu_r"
 
 
 def figure_of(
@@ -252,21 +261,27 @@ def _surface(validation: ProgramValidation, ax: Any) -> "Figure":
     asked |= {"vary": every, "interval": False, "bounds": False}
     prediction = predict(validation.program, validation.machine, **asked)
     shown = shown_of(prediction, 2)
-    figure = draw_surface(shown, ax)
-    space: Any = figure.axes[0]
     first, second = shown.axes
-    x = first.places(validation.column(first.name))
-    y = second.places(validation.column(second.name))
     modelled, alone = _modelled(validation, prediction)
     measured = alone / validation.column("measured_s")
-    for i in range(len(x)):
-        space.plot([x[i]] * 2, [y[i]] * 2, [modelled[i], measured[i]], color="black", lw=1.0)
-    space.plot(
-        x, y, measured, "o", color="black", ms=3.5, label="measured, over the predicted T(1, 1)"
+    stems = Stems(
+        x=first.places(validation.column(first.name)),
+        y=second.places(validation.column(second.name)),
+        low=modelled,
+        high=measured,
+        texts=[
+            f"{first.says(x)}, {second.says(y)}: measured {a:.4g}, predicted {b:.4g}"
+            for x, y, a, b in zip(
+                validation.column(first.name),
+                validation.column(second.name),
+                measured,
+                modelled,
+                strict=True,
+            )
+        ],
+        label="measured, over the predicted T(1, 1); dashed: below the surface",
     )
-    space.set_zlim(0, float(max(np.max(measured), np.max(prediction.speedup))))
-    space.legend(loc="upper left", fontsize="small", frameon=False)
-    return figure
+    return draw_surface(shown, ax, stems=stems)
 
 
 def _modelled(validation: ProgramValidation, prediction: Any) -> tuple[Array, Array]:
@@ -281,40 +296,49 @@ def _modelled(validation: ProgramValidation, prediction: Any) -> tuple[Array, Ar
 
 def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
     """Draw a field for each configuration, with the colour of its error."""
-    from matplotlib.colors import Normalize
-    from matplotlib.ticker import MaxNLocator
-
     first, second = (_axis(validation, name) for name in _two_axes(validation, "errors"))
     field = np.full((len(first.values), len(second.values)), np.nan)
-    marks = np.full(field.shape, "", dtype=object)
+    marks, told = (np.full(field.shape, "", dtype=object) for _ in range(2))
     for x in validation.cases:
         place = tuple(
             int(np.searchsorted(axis.values, x.case.columns[axis.name]))
             for axis in (first, second)
         )
         field[place] = x.error()
-        outside, fitted = "*" * (x.is_inside is False), "'" * x.was_fitted
-        marks[place] = f"{signed_percent(x.error() or 0.0)}{outside}{fitted}"
+        error = signed_percent(x.error() or 0.0)
+        marks[place] = error + "*" * (x.is_inside is False) + "'" * x.was_fitted
+        there = ", ".join(axis.says(x.case.columns[axis.name]) for axis in (first, second))
+        outside = ", outside its 90 % interval" * (x.is_inside is False)
+        told[place] = f"{there}: error {error} %{outside}{', used to fit' * x.was_fitted}"
     most = float(np.clip(np.nanmax(np.abs(field)), PALEST, WIDEST))
     is_own = ax is None
     ax = ax or canvas.writer().new_figure(height=4.6).add_subplot()
-    drawn = ax.pcolormesh(field.T, cmap=FIELDS, norm=Normalize(-most, most), edgecolor="white")
-    for which, axis in (("x", first), ("y", second)):
-        labels = [axis_value(float(value), "count") for value in axis.values]
-        ticks = np.arange(len(labels)) + 0.5
-        getattr(ax, f"set_{which}ticks")(ticks, labels=labels)
+    across, up = (np.arange(float(size)) for size in field.shape)
+    scale = ColourScale(
+        low=-most,
+        high=most,
+        title="error: predicted / measured - 1 [%]",
+        factor=0.01,
+        colours=COLOURS_OF_ERRORS,
+    )
+    canvas.writer().draw_cells(
+        ax,
+        ColourField(
+            x=across,
+            y=up,
+            values=field,
+            scale=scale,
+            told=Told(x=across, y=up, texts=told.tolist()),
+        ),
+    )
+    for which, axis, ticks in (("x", first, across), ("y", second, up)):
+        getattr(ax, f"set_{which}ticks")(ticks, labels=[*map(axis.text, axis.values)])
         getattr(ax, f"set_{which}label")(COUNTED.get(axis.name, axis.name), parse_math=False)
     ax.tick_params(length=0)
     if max(field.shape) <= MOST_WRITTEN:
         for (i, j), text in np.ndenumerate(marks):
-            is_dark = abs(field[i, j]) > 0.6 * most
-            colour = "white" if is_dark else "black"
-            ax.text(
-                i + 0.5, j + 0.5, text, ha="center", va="center", fontsize="small", color=colour
-            )
-    levels = np.asarray(MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(-most, most))
-    ticks = levels[np.abs(levels) <= most].tolist()
-    add_bar(drawn, ticks, label="error: predicted / measured - 1 [%]", factor=0.01, ax=ax)
+            colour = ON_DARK if abs(field[i, j]) > 0.6 * most else ON_BRIGHT
+            ax.text(i, j, text, ha="center", va="center", fontsize="small", color=colour)
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
     if is_own:
         known = "*: outside its 90 % interval. ': used to fit the description."

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Final
 from parcast.errors import ParameterError
 from parcast.show.html import html_of
 from parcast.show.page.page import in_words
-from parcast.show.pictures.axes import NotDrawnError
-from parcast.show.pictures.canvas import SVG, drawing_by
+from parcast.show.pictures.canvas import svg_of
 from parcast.show.pictures.elements import NOTEBOOK, Paint
-from parcast.show.pictures.figure import SvgFigure
 
 if TYPE_CHECKING:
     from parcast.show.result import Result
@@ -52,19 +50,15 @@ def html_of_result(result: "Result") -> str:
 
 
 def _picture(result: "Result", mark: str, words: str) -> str:
-    """Picture of a result as SVG, or what draws one where matplotlib is needed; "" of none.
+    """Picture of a result as SVG; "" of none.
 
     Its ids begin with a mark, so that a notebook may show several results.
     """
     if not result._picture:
         return ""
     try:
-        with drawing_by(SVG):
-            figure = result._drawn()
+        paint = Paint(prefix=mark, themed=NOTEBOOK)
+        svg = svg_of(result._drawn, paint, description=words, style=SIZE)
     except ParameterError:  # it has too few values for one
         return ""
-    except (NotDrawnError, ModuleNotFoundError):  # the latter of matplotlib
-        return "<p><code>.plot()</code> draws its picture.</p>"
-    assert isinstance(figure, SvgFigure)
-    svg = figure.to_svg(Paint(prefix=mark, themed=NOTEBOOK), description=words, style=SIZE)
     return f'<div style="overflow-x:auto">{svg}</div>'

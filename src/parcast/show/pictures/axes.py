@@ -8,26 +8,23 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.show.pictures.axis import Scale
-from parcast.show.pictures.colours import PALE
+from parcast.show.pictures.colours import ON_BRIGHT, ON_DARK, PALE, ColourScale, graded
+from parcast.show.pictures.fields import ColourField, FieldMark, ToldMark
 from parcast.show.pictures.marks import (
     AreaMark,
+    ArrowMark,
     ErrorMark,
     LineMark,
     Mark,
-    SegmentMark,
     TextMark,
     spans_of,
     style_of,
 )
+from parcast.show.pictures.space import SpaceMark, SpaceSurface
 
 AnyMark = TypeVar("AnyMark", bound=Mark)
 
-ON_COLOURS: Final = "#111111"  # of texts, which stand on areas: also on a dark page
 GUESS: Final = (0.775, 0.77)  # of the width and height of a figure, that its axes have
-
-
-class NotDrawnError(Exception):
-    """A picture needs a part of matplotlib that is not written here."""
 
 
 @dataclass(slots=True)
@@ -55,10 +52,7 @@ class SvgAxes:
         self.spines = Spines()
         self.legend_above: dict[str, Mark] = {}
         self.hides_x = False  # those below have the same axis of x
-
-    def __getattr__(self, name: str) -> Any:
-        """Refuse what only matplotlib has."""
-        raise NotDrawnError(f"{type(self).__name__}.{name}")
+        self.explained: ColourScale | None = None  # on the right
 
     def plot(self, *given: Any, **style: Any) -> list[LineMark]:
         """Draw lines or markers."""
@@ -224,7 +218,7 @@ class SvgAxes:
     def text(self, x: float, y: float, text: str, **style: Any) -> TextMark:
         """Write a text at a place of the data, or with `transform` of the axes."""
         look = style_of(style)
-        look.setdefault("color", ON_COLOURS)
+        look.setdefault("color", ON_BRIGHT)
         is_share = look.pop("transform", None) == AXES
         words = TextMark(look, text=text, at=(x, y), of_axes=(is_share, is_share))
         return self._add(words)
@@ -242,8 +236,7 @@ class SvgAxes:
         arrow = style.get("arrowprops") or {}
         if not text and arrow.get("arrowstyle") == "->":
             return self.arrow(xytext, xy, arrow, style.get("zorder", 2.0))
-        if style.pop("textcoords", "") != "offset points":
-            raise NotDrawnError("annotate without offset points")
+        assert style.pop("textcoords") == "offset points"
         look = style_of(style)
         up_is_share = xycoords == UPRIGHT
         return self._add(
@@ -256,23 +249,53 @@ class SvgAxes:
         end: tuple[float, float],
         look: Mapping[str, Any],
         order: float,
-    ) -> SegmentMark:
+    ) -> ArrowMark:
         """Draw an arrow with an open head, as large as `mutation_scale` says."""
         style = {"linewidth": look.get("lw", 1.0), "zorder": order}
         ends = np.array([[start, end]], dtype=np.float64)
         head = 0.4 * float(look.get("mutation_scale", 10.0))
-        return self._add(SegmentMark(style, ends=ends, colour=look["color"], head=head))
+        return self._add(ArrowMark(style, ends=ends, colour=look["color"], head=head))
 
     def boxes(self, corners: Sequence[Any], colour: Any) -> AreaMark:
         """Fill areas, each given by its corners."""
         every = [np.asarray(x, dtype=np.float64) for x in corners]
         return self._area(every, {"color": colour})
 
-    def segments(self, ends: Any, colour: Any, width: float, order: float) -> SegmentMark:
-        """Draw lines, each given by its ends."""
+    def lines(self, lines: Sequence[Any], colour: Any, width: float, order: float) -> LineMark:
+        """Draw lines, each given by its points, as one path."""
+        gap = np.full((1, 2), np.nan)
+        every = [np.empty((0, 2)), *(part for line in lines for part in (np.asarray(line), gap))]
+        x, y = np.concatenate(every).astype(np.float64).T
         style = {"linewidth": width, "zorder": order}
-        every = np.asarray(ends, dtype=np.float64).reshape(-1, 2, 2)
-        return self._add(SegmentMark(style, ends=every, colour=colour))
+        return self._add(LineMark(style, x=x, y=y, colour=colour))
+
+    def field(self, field: ColourField) -> None:
+        """Colour them by values, and explain the colours."""
+        self._add(FieldMark({}, field=field))
+        self._tell(field)
+
+    def cells(self, field: ColourField) -> None:
+        """Colour a cell around each place of a grid of whole numbers, and explain the colours."""
+        inks = graded(field.scale.shares(field.values), field.scale.colours)
+        for i, j in np.argwhere(np.isfinite(field.values)).tolist():
+            x, y = field.x[i], field.y[j]
+            sides = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))
+            cell = self.boxes([[(x + a, y + b) for a, b in sides]], inks[i, j])
+            cell.set(edgecolor=ON_DARK, linewidth=1.0)
+        self._tell(field)
+        self.x.sticky |= {field.x[0] - 0.5, field.x[-1] + 0.5}
+        self.y.sticky |= {field.y[0] - 0.5, field.y[-1] + 0.5}
+
+    def _tell(self, field: ColourField) -> None:
+        """Say what is at some places of a field, and explain its colours."""
+        self.explained = field.scale
+        if field.told:
+            self._add(ToldMark({}, told=field.told))
+
+    def surface(self, surface: SpaceSurface) -> SpaceMark:
+        """Draw a surface in space, and explain its colours."""
+        self.is_framed, self.explained = False, surface.scale
+        return self._add(SpaceMark({"clip_on": False}, surface=surface))
 
     @property
     def transAxes(self) -> str:  # noqa: N802 - the name that matplotlib has

@@ -8,10 +8,9 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.show.pictures.scales import round_ticks
+from parcast.show.pictures.scales import even_ticks, round_ticks
 
 Kind: TypeAlias = Literal["linear", "log"]
-STEPS: Final = (1.0, 2.0, 5.0)  # from tick to tick, within a power of ten
 UPRIGHT, ACROSS = 24.0, 45.0  # room that a tick asks for [pt]
 MARGIN: Final = 0.05  # beside what is drawn, as a share of the axis, as matplotlib has it
 
@@ -36,6 +35,7 @@ class Scale:
     sticky: set[float] = field(default_factory=set)  # ends beside which no room is left
     is_flattened: bool = False  # linear from 0 on, where a picture asked for a logarithm
     factor: float = 1.0  # what is written beside a tick of such a scale, over its value
+    is_whole: bool = False  # whether such a scale has whole numbers beside its ticks alone
 
     def flatten(self) -> None:
         """Make it linear from 0 on, where its picture makes it logarithmic."""
@@ -47,6 +47,7 @@ class Scale:
             factor = _factor(ticks, labels)
             if factor is not None:
                 self.factor = factor
+                self.is_whole = all(float(x) % 1 == 0 for x in labels or ())
                 return
             self.kind, self.is_flattened = "log", False
         self.ticks, self.labels = list(ticks), labels
@@ -97,7 +98,8 @@ class Scale:
         if self.kind == "log":
             decades = [10.0**k for k in range(floor(log10(low)), ceil(log10(high)) + 1)]
             return round_ticks(low, high, most) or decades
-        return [x / self.factor for x in even_ticks(low * self.factor, high * self.factor, most)]
+        ends = (low * self.factor, high * self.factor)
+        return [x / self.factor for x in even_ticks(*ends, most, is_whole=self.is_whole)]
 
     def shown(self, value: float) -> str:
         """Write a value as the labels of the ticks do, by the factor of these."""
@@ -127,18 +129,3 @@ def _factor(ticks: Sequence[float], labels: Sequence[str] | None) -> float | Non
         return next((float(label) / tick for tick, label in known if tick), 1.0)
     except ValueError:
         return None
-
-
-def even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from `low` to `high` in even steps, `most` of these at most.
-
-    >>> even_ticks(0.0, 1.0, 5)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
-    if not high > low:
-        return [low]
-    rough = (high - low) / most
-    decade = 10.0 ** floor(log10(rough))
-    step = next((x * decade for x in STEPS if x * decade >= rough * (1 - 1e-9)), 10 * decade)
-    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]

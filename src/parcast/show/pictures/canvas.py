@@ -3,7 +3,6 @@
 A picture draws by a writer: matplotlib unless `drawing_by` says another one.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,10 +15,9 @@ import numpy as np
 
 from parcast.errors import ParameterError
 from parcast.files.document import ending_of, replacing
-from parcast.show.pictures.axes import NotDrawnError
-from parcast.show.pictures.colours import BAR_LABEL, PALE
+from parcast.show.pictures.colours import BAR_LABEL, ON_DARK, PALE
 from parcast.show.pictures.elements import Paint
-from parcast.show.pictures.matplotlib_writer import ABOUT, MatplotlibWriter, rendered
+from parcast.show.pictures.matplotlib_writer import ABOUT, MatplotlibWriter, any_letters, rendered
 from parcast.show.pictures.svg_writer import SvgWriter
 from parcast.show.pictures.writer import PictureWriter
 from parcast.units import shown
@@ -30,6 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LABEL_BOX: Final = {  # around a text on colours
+    **{"boxstyle": "round,pad=0.2", "facecolor": ON_DARK, "edgecolor": "none", "alpha": 0.8}
+}
 MOST_FILES: Final = 4  # named below a figure
 MOST_HEADS: Final = 2  # verdicts above a figure
 HEAD_WIDTH: Final = 90  # characters in a line of them
@@ -58,26 +59,16 @@ def writer() -> PictureWriter:
 
 
 def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: str) -> str:
-    """Draw a picture as SVG; `about` goes to `SvgFigure.to_svg`.
-
-    What that cannot draw, such as a surface in space, is drawn by matplotlib.
-    """
-    try:
-        with drawing_by(SVG):
-            figure: Any = draw()
-        return str(figure.to_svg(paint, **about))
-    except (NotDrawnError, ModuleNotFoundError):  # the latter of matplotlib, which is named then
-        drawn = rendered(draw(), ".svg").decode()
-        return drawn if paint is None else _inlined(drawn, paint.prefix)
+    """Draw a picture as SVG; `about` goes to `SvgFigure.to_svg`."""
+    with drawing_by(SVG):
+        figure: Any = draw()
+    return str(figure.to_svg(paint, **about))
 
 
 def linear_svg_of(draw: "Callable[[], Figure]", paint: Paint, **about: str) -> str:
     """Draw a picture of logarithmic axes as SVG, with linear ones; "" of any other."""
-    try:
-        with drawing_by(LINEAR_SVG):
-            figure: Any = draw()
-    except (NotDrawnError, ModuleNotFoundError):
-        return ""
+    with drawing_by(LINEAR_SVG):
+        figure: Any = draw()
     return str(figure.to_svg(paint, **about)) if figure.is_flattened else ""
 
 
@@ -129,6 +120,12 @@ def plain_axes(ax: "Axes") -> None:
     ax.grid(color=PALE, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def lay_out(ax: "Axes") -> None:
+    """Give axes, and all others of their figure, their places: all else must be drawn."""
+    with any_letters():
+        ax.figure.canvas.figure.draw_without_rendering()  # also of a sub-figure
 
 
 def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
@@ -199,7 +196,7 @@ def save_picture(draw: "Callable[[], Figure]", path: str | PathLike[str]) -> Non
         return
     drawn = svg_of(draw, style="background: white")
     with replacing(path) as draft:
-        draft.write_text(drawn if drawn.startswith("<?xml") else f"{XML}{drawn}\n", "utf-8")
+        draft.write_text(f"{XML}{drawn}\n", "utf-8")
 
 
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
@@ -210,13 +207,6 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
     drawn = rendered(figure, ending_of(path, ABOUT))
     with replacing(path) as draft:
         draft.write_bytes(drawn)
-
-
-def _inlined(svg: str, prefix: str) -> str:
-    """Take an SVG file of matplotlib into a page, its ids apart from those of other pictures."""
-    body = svg[svg.index("<svg ") :]
-    body = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', body)
-    return body.replace("url(#", f"url(#{prefix}-")
 
 
 def arrow(*, is_up: bool) -> list[tuple[float, float]]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.errors import one_line
-from parcast.show.pictures.axes import FigureSpace, NotDrawnError, SvgAxes
+from parcast.show.pictures.axes import FigureSpace, SvgAxes
 from parcast.show.pictures.colours import GREY
 from parcast.show.pictures.elements import (
     FONTS,
@@ -21,6 +21,7 @@ from parcast.show.pictures.elements import (
     width_of,
     written,
 )
+from parcast.show.pictures.fields import bar_of, bar_room
 from parcast.show.pictures.marks import Mark, TextMark
 
 INCH: Final = 72.0  # [pt]
@@ -56,10 +57,7 @@ class SvgFigure:
         self.heading_size = "large"
         self.groups: list[Mapping[str, Mark]] = []
         self.notes: Sequence[str] = ()
-
-    def __getattr__(self, name: str) -> Any:
-        """Refuse what only matplotlib has."""
-        raise NotDrawnError(f"{type(self).__name__}.{name}")
+        self.words = ""  # what it shows
 
     @property
     def canvas(self) -> "SvgFigure":
@@ -73,13 +71,16 @@ class SvgFigure:
 
     @property
     def is_flattened(self) -> bool:
-        """Whether an axis is linear that its picture makes logarithmic."""
+        """Whether an axis is linear that its picture makes logarithmic.
+
+        Not where areas have colours and names: these stand where there is room on its own axes.
+        """
+        if any(x.explained for x in self.axes):
+            return False
         return any(x.x.is_flattened or x.y.is_flattened for x in self.axes if x.is_visible)
 
-    def add_subplot(self, *place: Any, **options: Any) -> SvgAxes:
+    def add_subplot(self, *place: Any) -> SvgAxes:
         """Add axes: all of the figure, place i of rows and columns, or of `add_gridspec`."""
-        if options:
-            raise NotDrawnError(f"axes with {', '.join(options)}")
         if not place:
             return self._new(slice(0, 1), slice(0, 1))
         if len(place) == 1:
@@ -233,6 +234,7 @@ class SvgFigure:
         body = "".join(self._body(paint))
         name = one_line(title or self.heading.replace("\n", ". ")) or "Picture"
         about = element("title", escape(name))
+        description = f"{self.words} {description}".strip()
         about += element("desc", escape(one_line(description))) if description else ""
         return element(
             "svg",
@@ -290,8 +292,9 @@ def _entry(paint: Paint, mark: Mark, name: str, x: float, y: float) -> Iterator[
 
 def _margins_of(axes: SvgAxes) -> Margins:
     """Room for ticks, titles and texts that reach beyond the axes."""
+    bar = bar_room(axes.explained) if axes.explained else 0.0
     if not axes.is_framed or not axes.is_visible:
-        return Margins()
+        return Margins(right=bar)
     x, y = axes.x, axes.y
     room = Margins(left=y.length, below=x.length)
     if y.is_labelled:
@@ -314,6 +317,7 @@ def _margins_of(axes: SvgAxes) -> Margins:
         if isinstance(mark, TextMark) and mark.is_known():
             _, _, right, _ = mark.box()
             room.right = max(room.right, right - max(x.start, x.end))
+    room.right = max(room.right, bar)
     return room
 
 
@@ -339,6 +343,8 @@ def drawn(axes: SvgAxes, paint: Paint) -> Iterator[str]:
         above = height_of(axes.title, axes.title_size) + 3.0 + (ROW if axes.legend_above else 0.0)
         base = top - above + 0.8 * height_of("x", axes.title_size)
         yield written(axes.title, x_at, base, size=axes.title_size, anchor=anchor)
+    if axes.explained:
+        yield from bar_of(axes.explained, right, top, bottom, paint)
     at = left
     for name, mark in axes.legend_above.items():
         yield from _entry(paint, mark, name, at, top - ROW / 2)

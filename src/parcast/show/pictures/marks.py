@@ -18,6 +18,7 @@ from parcast.show.pictures.elements import (
     element,
     height_of,
     path_of,
+    size_of,
     width_of,
     written,
 )
@@ -305,8 +306,8 @@ class ErrorMark(Mark):
 
 
 @dataclass(slots=True, eq=False)
-class SegmentMark(Mark):
-    """Straight lines from one place to another, possibly with heads at their ends."""
+class ArrowMark(Mark):
+    """Arrows from one place to another, with open heads."""
 
     ends: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2, 2)))
     colour: Any = "black"
@@ -317,7 +318,7 @@ class SegmentMark(Mark):
         return self.ends[:, :, 0].ravel(), self.ends[:, :, 1].ravel()
 
     def draw(self, paint: Paint) -> Iterator[str]:
-        """Write all lines as one path."""
+        """Write all of them as one path."""
         x, y = (scale.at(self.ends[:, :, k]) for k, scale in enumerate(self.frame))
         places = np.stack([x, y], axis=-1)
         known = places[np.isfinite(places).all(axis=(1, 2))].tolist()
@@ -325,13 +326,12 @@ class SegmentMark(Mark):
             yield self._path(paint, known)
 
     def entry(self, paint: Paint, x: float, y: float, width: float) -> Iterator[str]:
-        """Write one line across."""
+        """Write one across."""
         yield self._path(paint, [[[x, y], [x + width, y]]])
 
     def _path(self, paint: Paint, lines: Sequence[Sequence[Sequence[float]]]) -> str:
         strokes = [path_of(line) for line in lines]
-        if self.head:
-            strokes += [path_of(tip_of(start, end, self.head)) for start, end in lines]
+        strokes += [path_of(tip_of(start, end, self.head)) for start, end in lines]
         return element(
             "path",
             d="".join(strokes),
@@ -404,6 +404,19 @@ class TextMark(Mark):
                 stroke=paint(arrow.get("color", "black")),
                 stroke_width=arrow.get("lw", 1.0),
                 fill="none",
+            )
+        box = style.get("bbox")
+        if box:
+            pad = 0.35 * size_of(size)
+            yield element(
+                "rect",
+                x=left - pad,
+                y=top - pad / 4,
+                width=right - left + 2 * pad,
+                height=bottom - top + pad / 2,
+                rx=pad / 2,
+                fill=box["facecolor"],
+                fill_opacity=box["alpha"],
             )
         if style.get("rotation"):
             yield written(

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from parcast.errors import one_line
 from parcast.needs import missing_package
-from parcast.show.pictures.colours import GREY
-from parcast.show.pictures.writer import WIDTH, PictureWriter
+from parcast.show.pictures.colours import BAR_LABEL, GREY, MEASURED, ON_DARK, ColourScale, graded
+from parcast.show.pictures.fields import ColourField
+from parcast.show.pictures.space import ASPECT, AZIMUTH, ELEVATION, SpaceSurface, Stems
+from parcast.show.pictures.writer import SPACE_HEIGHT, WIDTH, PictureWriter
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
@@ -32,6 +37,9 @@ LEGEND: Final[dict[str, Any]] = {
     "columnspacing": 1.4,
     "handlelength": 2.3,
 }
+BESIDE: Final[dict[str, Any]] = {"aspect": 28, "pad": 0.02}
+PLACE: Final = (-0.02, 0.05, 0.88, 0.88)  # of a surface in a figure: left, bottom, width, height
+BAR: Final = (0.88, 0.18, 0.022, 0.6)
 ABOUT: Final[dict[str, dict[str, str | None]]] = {  # without dates and versions
     ".svg": {"Creator": "parcast", "Date": None},
     ".png": {"Software": "parcast"},
@@ -72,14 +80,14 @@ class MatplotlibWriter(PictureWriter):
 
         return ax.add_collection(PolyCollection(corners, facecolor=colour, edgecolor="none"))
 
-    def draw_segments(
-        self, ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
+    def draw_lines(
+        self, ax: "Axes", lines: Sequence[Any], colour: str, *, width: float, zorder: float
     ) -> "Artist":
         """Draw all of them at once."""
         from matplotlib.collections import LineCollection
 
-        lines = LineCollection(ends, colors=colour, linewidths=width, zorder=zorder)
-        return ax.add_collection(lines)
+        style: dict[str, Any] = {"colors": colour, "linewidths": width, "zorder": zorder}
+        return ax.add_collection(LineCollection(lines, **style))
 
     def settle(self, figure: "Figure") -> None:
         """Lay out once, and never again."""
@@ -107,6 +115,117 @@ class MatplotlibWriter(PictureWriter):
                 bottom += legend.get_window_extent().height / figure.dpi
         engine: Any = figure.get_layout_engine()
         engine.set(rect=(0.0, bottom / height, 1.0, 1.0 - bottom / height))
+
+    def draw_field(self, ax: "Axes", field: ColourField) -> None:
+        """Draw contours, or triangles whose colours are graded."""
+        scale = field.scale
+        if scale.levels:
+            extend = EXTEND[scale.is_open]
+            levels = [*scale.levels]
+            style: dict[str, Any] = {"cmap": scale.colours, "norm": _norm(scale)}
+            drawn: ScalarMappable = ax.contourf(
+                field.x, field.y, field.values.T, levels, extend=extend, **style
+            )
+        else:
+            style = {"shading": "gouraud", "rasterized": True}
+            style |= {"cmap": scale.colours, "norm": _norm(scale)}
+            drawn = ax.pcolormesh(field.x, field.y, field.values.T, **style)
+        _add_bar(drawn, scale, ax=ax)
+
+    def draw_cells(self, ax: "Axes", field: ColourField) -> None:
+        """Draw them with white edges."""
+        edges = [np.append(x - 0.5, x[-1] + 0.5) for x in (field.x, field.y)]
+        style: dict[str, Any] = {"cmap": field.scale.colours, "norm": _norm(field.scale)}
+        drawn = ax.pcolormesh(*edges, field.values.T, edgecolor="white", **style)
+        _add_bar(drawn, field.scale, ax=ax)
+
+    def draw_surface(self, ax: "Axes | None", surface: SpaceSurface) -> "Figure":
+        """Draw it in axes that can be turned."""
+        from matplotlib.cm import ScalarMappable
+
+        space: Any = ax
+        figure: Any = None
+        if ax is None:
+            figure = self.new_figure(SPACE_HEIGHT)
+            figure.set_layout_engine("none")  # it would leave half of the figure empty
+            space = figure.add_axes(PLACE, projection="3d")
+            style: dict[str, Any] = {"fontsize": "x-small", "color": GREY, "parse_math": False}
+            figure.text(0.01, 0.015, "\n".join(surface.notes), **style)
+        scale = surface.scale
+        space.plot_surface(
+            *np.meshgrid(surface.x, surface.y, indexing="ij"),
+            surface.heights,
+            rstride=1,
+            cstride=1,
+            facecolors=graded(scale.shares(surface.values), scale.colours),
+            shade=False,
+            edgecolor=(0, 0, 0, 0.3),
+            linewidth=0.3,
+        )
+        _set_space(space, surface)
+        if surface.stems is not None:
+            _draw_stems(space, surface.stems)
+        colours = ScalarMappable(_norm(scale), scale.colours)
+        _add_bar(colours, scale, **({"ax": ax} if ax else {"cax": figure.add_axes(BAR)}))
+        drawn: Figure = space.figure
+        return drawn
+
+    def describe(self, figure: "Figure", text: str) -> None:
+        """Do nothing: neither PNG nor PDF has a place for it."""
+
+
+EXTEND: Final = {
+    (False, False): "neither",
+    (True, False): "min",
+    (False, True): "max",
+    (True, True): "both",
+}
+
+
+def _norm(scale: ColourScale) -> Any:
+    """Make the same scale of matplotlib."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    return (LogNorm if scale.is_logarithmic else Normalize)(scale.low, scale.high)
+
+
+def _add_bar(drawn: "ScalarMappable", scale: ColourScale, **place: Any) -> None:
+    """Explain colours beside `ax` or in `cax`."""
+    figure = next(iter(place.values())).figure
+    style = ({} if "cax" in place else BESIDE) | {"extend": EXTEND[scale.is_open]}
+    bar = figure.colorbar(drawn, **place, **style)
+    bar.set_ticks(scale.ticks, labels=scale.labels)
+    bar.minorticks_off()
+    bar.ax.set_label(BAR_LABEL)
+    bar.set_label(scale.title, parse_math=False)
+
+
+def _set_space(space: Any, surface: SpaceSurface) -> None:
+    """Set the axes of a surface, and from where it is seen."""
+    x, y, z = surface.axes
+    space.view_init(elev=ELEVATION, azim=AZIMUTH)
+    space.set_xticks(x.ticks, labels=x.labels)
+    space.set_xlabel(x.title, labelpad=8, parse_math=False)
+    space.set_yticks(y.ticks, labels=y.labels)
+    space.set_ylabel(y.title, labelpad=8, parse_math=False)
+    space.set_zlim(z.low, z.high)
+    space.set_zticks(z.ticks, labels=z.labels)
+    space.zaxis.set_rotate_label(False)
+    pad = max(map(len, z.labels), default=0) * 3 - 2
+    space.set_zlabel(z.title, labelpad=pad, rotation=90, parse_math=False)
+    space.set_box_aspect(ASPECT, zoom=1.1)
+
+
+def _draw_stems(space: Any, stems: Stems) -> None:
+    """Draw points beside a surface, and over it: those below it with dashed lines."""
+    space.computed_zorder = False
+    ends = zip(stems.x, stems.y, stems.low, stems.high, strict=True)
+    for x, y, low, high in ends:
+        dashes = "-" if high >= low else ":"
+        space.plot([x, x], [y, y], [low, high], dashes, color=MEASURED, lw=1.0)
+    style = {"color": MEASURED, "ms": 4.0, "mec": ON_DARK, "mew": 0.6}
+    space.plot(stems.x, stems.y, stems.high, "o", label=stems.label, **style)
+    space.legend(loc="upper left", fontsize="small", frameon=False)
 
 
 def _widest_legend(

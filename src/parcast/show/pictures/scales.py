@@ -24,6 +24,7 @@ LEAST_MARGIN: Final = 1.01  # ratio of the end of an axis to the end of what is 
 CHARACTER: Final = 0.09  # width of one in a label [inch]
 WIDE_GAP: Final = 0.9  # between two labels, from which there is a round number between them [inch]
 LINE: Final = 0.28  # height a label asks for [inch]
+STEPS: Final = (1.0, 2.0, 5.0)  # from tick to tick, within a power of ten
 # Ticks within a power of ten, from many to few.
 MANTISSAS: Final = ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
 
@@ -192,6 +193,21 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
     ]
     inside = ([x for x in grid if low <= x <= high] for grid in grids)
     return next((ticks for ticks in inside if len(ticks) <= most), [])
+
+
+def even_ticks(low: float, high: float, most: int, *, is_whole: bool = False) -> list[float]:
+    """Round numbers from `low` to `high` in even steps, `most` of these at most.
+
+    >>> even_ticks(0.0, 1.0, 5)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high > low:
+        return [low]
+    rough = max((high - low) / most, 1.0 if is_whole else 0.0)
+    decade = 10.0 ** floor(log10(rough))
+    step = next((x * decade for x in STEPS if x * decade >= rough * (1 - 1e-9)), 10 * decade)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
 
 
 def span(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parcast.show.pictures.fields import ColourField
 from parcast.show.pictures.figure import SvgFigure
-from parcast.show.pictures.writer import WIDTH, PictureWriter
+from parcast.show.pictures.space import SpaceSurface
+from parcast.show.pictures.writer import SPACE_HEIGHT, WIDTH, PictureWriter
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -35,12 +37,12 @@ class SvgWriter(PictureWriter):
         own: Any = ax
         return own.boxes(corners, colour)  # type: ignore[no-any-return]  # as good in a legend
 
-    def draw_segments(
-        self, ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
+    def draw_lines(
+        self, ax: "Axes", lines: Sequence[Any], colour: str, *, width: float, zorder: float
     ) -> "Artist":
         """Draw all of them at once."""
         own: Any = ax
-        return own.segments(ends, colour, width, zorder)  # type: ignore[no-any-return]  # likewise
+        return own.lines(lines, colour, width, zorder)  # type: ignore[no-any-return]  # likewise
 
     def settle(self, figure: "Figure") -> None:
         """Do nothing: its layout is the same each time."""
@@ -51,3 +53,27 @@ class SvgWriter(PictureWriter):
         """Keep it until the figure is laid out."""
         own: Any = figure
         own.explain(groups, notes)
+
+    def draw_field(self, ax: "Axes", field: ColourField) -> None:
+        """Draw areas of colours."""
+        own: Any = ax
+        own.field(field)
+
+    def draw_cells(self, ax: "Axes", field: ColourField) -> None:
+        """Draw boxes of colours."""
+        own: Any = ax
+        own.cells(field)
+
+    def draw_surface(self, ax: "Axes | None", surface: SpaceSurface) -> "Figure":
+        """Draw its projection."""
+        assert ax is None  # axes that are given are matplotlib's
+        figure: Any = self.new_figure(SPACE_HEIGHT)
+        mark = figure.add_subplot().surface(surface)
+        label = surface.stems.label if surface.stems else ""
+        figure.explain([{label: mark}] if label else [], surface.notes)
+        return figure  # type: ignore[no-any-return]  # as above
+
+    def describe(self, figure: "Figure", text: str) -> None:
+        """Keep it until the figure is written."""
+        own: Any = figure
+        own.words = text

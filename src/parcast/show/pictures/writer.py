@@ -8,12 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from parcast.show.pictures.fields import ColourField
+from parcast.show.pictures.space import SpaceSurface
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
+SPACE_HEIGHT: Final = 5.4  # of a figure of a surface in space [inch]
 
 
 class PictureWriter(ABC):
@@ -38,10 +42,10 @@ class PictureWriter(ABC):
         """Fill areas of one colour, each given by its corners."""
 
     @abstractmethod
-    def draw_segments(
-        self, ax: "Axes", ends: Sequence[Any], colour: str, *, width: float, zorder: float
+    def draw_lines(
+        self, ax: "Axes", lines: Sequence[Any], colour: str, *, width: float, zorder: float
     ) -> "Artist":
-        """Draw straight lines of one colour, each given by its two ends."""
+        """Draw lines of one colour, each given by its points."""
 
     @abstractmethod
     def settle(self, figure: "Figure") -> None:
@@ -55,3 +59,19 @@ class PictureWriter(ABC):
 
         To be called last but for what is placed by the layout: axes get the rest of the figure.
         """
+
+    @abstractmethod
+    def draw_field(self, ax: "Axes", field: ColourField) -> None:
+        """Colour axes by values, in bands where their scale has levels; explain the colours."""
+
+    @abstractmethod
+    def draw_cells(self, ax: "Axes", field: ColourField) -> None:
+        """Colour a cell around each whole number of both axes; explain the colours."""
+
+    @abstractmethod
+    def draw_surface(self, ax: "Axes | None", surface: SpaceSurface) -> "Figure":
+        """Draw a surface in space, in `ax` or in a new figure."""
+
+    @abstractmethod
+    def describe(self, figure: "Figure", text: str) -> None:
+        """Say in words what a figure shows, for those who cannot see it."""
