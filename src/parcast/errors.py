@@ -321,7 +321,7 @@ def require(name: str, value: object, ok: object, *, must: str, hint: str) -> No
 
     >>> require("p", 4, True, must="be at least 1", hint="Count processors from 1.")
     """
-    if ok is True:
+    if ok is True or (getattr(ok, "ndim", None) == 0 and ok):
         return
     import numpy as np  # late: the command line names these errors before it needs arrays
 

@@ -1,7 +1,7 @@
 """A cost of array I/O as it is declared: once, for numbers of the law and for keys of files."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
 from math import inf, isfinite, nan
 from typing import Any, Final, Literal
 
@@ -25,15 +25,18 @@ class DeclaredCost:
     what: str
     above: float | None = None  # else it is `least` at least
     least: float = 0.0
+    must: str = field(init=False)  # the domain, in words
 
-    def holds(self, value: Array) -> tuple[NDArray[np.bool_], str]:
-        """Tell where values lie in the domain, and which it is."""
-        ok, must = value >= self.least, f"be at least {self.least:g}"
-        if self.above is not None:
-            ok, must = value > self.above, f"be above {self.above:g}"
-        if self.default != inf:  # not unlimited where it is left out
-            ok, must = ok & np.isfinite(value), f"{must} and finite"
-        return ok, must
+    def __post_init__(self) -> None:
+        """Name the domain once: it is asked for with every number."""
+        lies = f"at least {self.least:g}" if self.above is None else f"above {self.above:g}"
+        limit = "" if self.default == inf else " and finite"  # unlimited where it is left out
+        object.__setattr__(self, "must", f"be {lies}{limit}")
+
+    def holds(self, value: Array) -> NDArray[np.bool_]:
+        """Tell where values lie in the domain."""
+        ok = value >= self.least if self.above is None else value > self.above
+        return ok if self.default == inf else ok & np.isfinite(value)
 
     @property
     def in_file(self) -> Any:
@@ -66,7 +69,7 @@ def other(dimension: Dimension, what: str) -> DeclaredCost:
     return DeclaredCost(dimension, nan, what, 0.0 if dimension == "rate" else None)
 
 
-def declared_of(kind: Any) -> Iterator[tuple[str, DeclaredCost]]:
+@cache
+def declared_of(kind: Any) -> tuple[tuple[str, DeclaredCost], ...]:
     """Give the costs that a dataclass declares, by name."""
-    for each in fields(kind):
-        yield each.name, each.metadata["cost"]
+    return tuple((each.name, each.metadata["cost"]) for each in fields(kind))
