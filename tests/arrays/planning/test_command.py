@@ -30,7 +30,7 @@ def test_it_is_a_part_of_plan(parcast):
     assert "  io        I/O servers and distribution of arrays." in said.out
 
 
-@pytest.mark.parametrize("columns", [80, 100, 200])
+@pytest.mark.parametrize("columns", [80, 200])
 def test_the_answer_comes_first_and_fits_the_width(plan, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     said = plan(*SMALL, "--objective", "fewest", "--within", "40%")
@@ -42,7 +42,6 @@ def test_the_answer_comes_first_and_fits_the_width(plan, monkeypatch, columns):
     assert busiest in lines
     assert re.search(r"disks used\n.*mean \[%\]\n", said.out)
     assert any(line.startswith("warning:    No costs of a machine were given") for line in lines)
-    assert "warning" not in plan(*SMALL, *COSTS).out
 
 
 def test_the_document_lists_the_plans_the_best_first(plan):
@@ -68,7 +67,7 @@ def test_the_document_is_that_of_python(plan):
 
 
 def test_files_are_written_in_every_format(plan, tmp_path):
-    paths = [tmp_path / f"plan.{x}" for x in ("csv", "json", "svg", "png", "pdf")]
+    paths = [tmp_path / f"plan.{x}" for x in ("csv", "json", "svg")]
     said = plan(*SMALL, *(word for path in paths for word in ("-o", path)))
     assert said.status == 0
     rows = list(csv.DictReader(paths[0].read_text(encoding="utf-8").splitlines()))
@@ -76,7 +75,6 @@ def test_files_are_written_in_every_format(plan, tmp_path):
     assert rows[0]["mesh"] == "1x4x2"
     assert json.loads(paths[1].read_text(encoding="utf-8"))["best"]["servers"] == 8
     assert "Write of 2,048 arrays" in paths[2].read_text(encoding="utf-8")
-    assert all(path.stat().st_size > 1000 for path in paths[2:])
 
 
 def test_settings_are_printed_alone(plan, tmp_path):
@@ -98,25 +96,27 @@ def test_settings_are_printed_alone(plan, tmp_path):
 @pytest.mark.parametrize(
     "more",
     [
-        (),
-        ("--compare", "cb_nodes=4"),
-        ("--servers", "1..64", "--objective", "utilisation"),
+        (*COSTS, "--compare", "cb_nodes=4"),
+        ("--servers", "1..16", "--objective", "utilisation"),
         ("--objective", "fewest", "--within", "40%", "--operation", "read"),
     ],
 )
 def test_the_answer_is_one_screen(plan, more):
     said = plan(*SMALL, *more)
     assert len((said.out + said.err).splitlines()) <= 24
+    assert ("warning" in said.out) == (COSTS[0] not in more)
 
 
 def test_all_plans_are_shown_if_asked_for(plan):
-    assert "5 of 38 plans are shown" in plan(*SMALL).err
+    short = plan(*SMALL)
+    assert "5 of 38 plans are shown" in short.err
+    assert len((short.out + short.err).splitlines()) <= 24
+    assert "Servers of the best plan" not in short.out
     said = plan(*SMALL, "--all")
     assert "plans are shown" not in said.err
     rows = said.out.split("\n\n")[1].splitlines()[2:]
     assert len(rows) == 38
     assert sum(row.split()[2] != "***" for row in rows) == 37
-    assert "Servers of the best plan" not in plan(*SMALL).out
     of_servers = said.out.split("Servers of the best plan\n")[1].splitlines()
     assert of_servers[0].split() == ["servers", "messages", "assembly", "files", "normal", "used"]
     assert of_servers[2].startswith("0, 1, 2, 3, 4, 5 and 2 more ")

@@ -188,30 +188,39 @@ def plan_io(
             overlap_rendezvous=overlap_rendezvous,
         ),
     )
+    if hosts is not None:
+        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
+    asked = None if compare is None else _asked(compare, chunks.clients)
     within = WITHIN if within is None else within
     planned = request(servers=servers, objective=objective, within=within)
     planned = replace(planned, machine=machine, now=job)
-    planned = _with_compared(planned, compare, request, hosts)
+    if asked is not None:
+        planned = _with_compared(planned, *asked, request, hosts)
     notes = (*illustrative, *_notes_of(job, planned, has_shape=shape is not None))
     return replace(planned, notes=notes)
 
 
+def _asked(
+    compare: str | PathLike[str], clients: int
+) -> tuple[tuple[str, ...], GivenSetting | None]:
+    """Libraries to compare with, and the setting that was named instead of them."""
+    names = asked_libraries(compare)
+    if names is not None:
+        return names, None
+    given = given_setting(compare, clients)
+    return (given.library,) if given.library else (), given
+
+
 def _with_compared(
     planned: RequestPlan,
-    compare: str | PathLike[str] | None,
+    names: tuple[str, ...],
+    given: GivenSetting | None,
     request: partial[RequestPlan],
     hosts: int | None,
 ) -> RequestPlan:
     """Add what the same request takes with a setting, or with other libraries."""
-    if hosts is not None:
-        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
-    if compare is None:
-        return planned
     chunks, costs = request.args
-    names, given = asked_libraries(compare), None
-    if names is None:
-        given = given_setting(compare, chunks.clients)
-        names = (given.library,) if given.library else ()
+    if given is not None:
         planned = replace(planned, compared=_compared(given, request))
     counts = sorted({plan.servers for plan in planned.plans})
     own = library_plans(
