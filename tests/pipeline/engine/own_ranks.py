@@ -31,15 +31,12 @@ def joined(a, b):
 
 
 def classes_of_the_script():
-    items = (Item(i) for i in range(40))
-    result = parcast.run_pipeline(items, doubled, joined, ranks=2, batch=1)
-    assert result.value == Item(1560), result.value
-    assert isinstance(result.value, Item)
     served = []
     parcast.run_pipeline(
         map(Item, range(9)), doubled, joined, every=3, server=served.append, ranks=2
     )
     assert [x.value for x in served] == [Item(6), Item(24), Item(42)]
+    assert all(isinstance(x.value, Item) for x in served)
 
 
 def closures_that_print_and_progress():
@@ -84,9 +81,9 @@ def large_results():
         return {i: np.full((1000, 2500), i, order="F")}  # 20 MB
 
     result = parcast.run_pipeline(
-        range(6), task, lambda a, b: a | b, ranks=2, batch=1, finish=lambda x: x
+        range(3), task, lambda a, b: a | b, ranks=2, batch=1, finish=lambda x: x
     )
-    assert list(result.value) == list(range(6))
+    assert list(result.value) == list(range(3))
     assert all(x.shape == (1000, 2500) and (x == i).all() for i, x in result.value.items())
     assert all(x.flags.f_contiguous and x.flags.writeable for x in result.value.values())
     assert sum(x.sent for x in result.ranks) >= 20e6

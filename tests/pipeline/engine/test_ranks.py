@@ -89,12 +89,12 @@ def test_a_command_refuses_another_number_of_ranks_than_there_are(ran, tmp_path)
     (tmp_path / "job.py").write_text(
         "task = abs\ndef items(*texts):\n    return map(int, texts)\n"
     )
-    status, _, err = ran(COMMAND.replace("CALLS", "[['-np', '2']]"), ranks=3)
+    status, _, err = ran(COMMAND.replace("CALLS", "[['-np', '3']]"), ranks=2)
     assert status == 2
-    assert err.count("-np must be 3, the ranks that mpiexec or srun has started, got 2.") == 1
-    status, out, err = ran(COMMAND.replace("CALLS", "[[], ['-np', '3']]"), ranks=3)
+    assert err.count("-np must be 2, the ranks that mpiexec or srun has started, got 3.") == 1
+    status, out, err = ran(COMMAND.replace("CALLS", "[[], ['-np', '2']]"), ranks=2)
     assert (status, err) == (0, "")
-    assert out.count("job: 2 items on 3 ranks") == 2
+    assert out.count("job: 2 items on 2 ranks") == 2
 
 
 STARVING = """
@@ -157,7 +157,7 @@ def counted(i):
     return {f"w{i * k % 503}": 1 for k in range(20)}
 
 
-facts, warm = {}, 2000
+facts, warm = {}, 500
 parcast.run_pipeline(iter(range(warm)), counted, "counts")
 before = peak()
 parcast.run_pipeline(iter(range(10 * warm)), counted, "counts", every=40, server=lambda _: None)
@@ -207,7 +207,7 @@ def test_what_ranks_hold_is_bounded_and_no_rank_holds_others_up(ran):
     status, out, err = ran(PROGRAM, ranks=3)
     assert (status, err) == (0, "")
     facts = json.loads(out)
-    assert facts["grown"] < 30
+    assert facts["grown"] < 10
     assert facts["peak"] < 300
     assert min(facts["straggler"]) < 40 < sorted(facts["straggler"])[1]
     assert facts["long on rank 0"][0] < 20

@@ -14,10 +14,9 @@ from tests.pipeline.engine.damaging import SAID, counted, flipped
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "resuming.py"
-KILLS = 2  # of a case, which makes 12 in all
 
 
-CASES = ["batches", "counts", "every", "pickled", "skip", "spilled"]
+CASES = ["batches", "counts", "every", "pickled", "spilled"]
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +50,11 @@ def undisturbed(tmp_path_factory):
 )
 @pytest.mark.parametrize("case", CASES)
 def test_ranks_that_are_killed_lose_and_repeat_nothing(ran, tmp_path, undisturbed, case):
-    chance, statuses = random.Random(case), []
-    for _ in range(KILLS):
-        ranks = chance.choice([2, 3])
-        victim, after = chance.randrange(ranks), chance.uniform(0.02, 0.08)
-        status, _, err = ran(PROGRAM, case, "out.json", victim, after, ranks=ranks)
-        assert status in (0, 9), err
-        statuses.append(status)
-    assert 9 in statuses
+    chance = random.Random(case)
+    ranks = chance.choice([2, 3])
+    victim, after = chance.randrange(ranks), chance.uniform(0.02, 0.06)
+    status, _, err = ran(PROGRAM, case, "out.json", victim, after, ranks=ranks)
+    assert status == 9, err
     harmed = counted(tmp_path / "kept")[:1]
     for path in harmed:
         flipped(path, chance)

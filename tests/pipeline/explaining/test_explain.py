@@ -106,7 +106,7 @@ def ordered(ranks, items):
             coordinator.done(rank, work.block, (1.0,), 1.0)
 
 
-@pytest.mark.parametrize("ranks", range(2, 65))
+@pytest.mark.parametrize("ranks", [*range(2, 10), 12, 15, 16, 17, 31, 33])
 def test_adaptive_is_what_the_coordinator_of_the_engine_orders(ranks):
     result = explain_pipeline(ranks, schedule="adaptive")
     begun, sent = ordered(ranks, 4 * ranks)
@@ -120,12 +120,12 @@ def test_adaptive_is_what_the_coordinator_of_the_engine_orders(ranks):
     assert run.messages == len(result.messages) + (delivered.rank > 0)
 
 
-SCHEDULES = [("source", size) for size in (1, 2, 4, 8, 16, 32)]
-SCHEDULES += [("adaptive", size) for size in (1, 2, 3, 4, 5, 6, 7, 8, 12, 32)]
+SCHEDULES = [("source", size) for size in (1, 2, 4, 16)]
+SCHEDULES += [("adaptive", size) for size in (1, 2, 3, 5, 7, 8, 12)]
 
 
 @pytest.mark.parametrize(("schedule", "size"), SCHEDULES)
-@pytest.mark.parametrize("items", [1, 2, 3, 7, 8, 9, 20, 64, 65, 100])
+@pytest.mark.parametrize("items", [1, 2, 7, 9, 65])
 def test_executing_it_gives_the_items_in_order(schedule, size, items):
     result = explain_pipeline(size, items=items, schedule=schedule)
     text, left = joined(result)

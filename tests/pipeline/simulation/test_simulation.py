@@ -165,9 +165,8 @@ def test_the_published_schedule_obeys_its_recurrence(p, items, task, *, merge, l
     assert found.time == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("p", [2, 4, 8, 16])
-@pytest.mark.parametrize("k", [1, 6, 40])
-@pytest.mark.parametrize("communication", [0.0, 0.4, 1.0, 1.7])
+@pytest.mark.parametrize(("p", "k"), [(2, 6), (4, 1), (4, 40), (16, 40)])
+@pytest.mark.parametrize("communication", [0.0, 0.4, 1.7])
 def test_equation_6_and_its_overlapped_form_are_exact_but_for_the_last_merge(p, k, communication):
     items = p + k * p // 2
     for waits in (False, True):
@@ -182,8 +181,8 @@ def test_equation_6_and_its_overlapped_form_are_exact_but_for_the_last_merge(p, 
 
 
 def test_equal_stages_tend_to_a_speedup_of_p_and_not_to_equation_5():
-    for p in (4, 8, 16):
-        cycle, items = p // 2 * cycle_length(p), p + 400 * (p // 2) * cycle_length(p)
+    for p in (4, 16):
+        cycle, items = p // 2 * cycle_length(p), p + 200 * (p // 2) * cycle_length(p)
         times = [run(p, n, merge=1.0, schedule="source").time for n in (items, items + cycle)]
         assert times[1] - times[0] == pytest.approx(cycle_length(p))  # P/2 lg P items a cycle
         speedup = float(sequential_time(items, task=1.0, merge=1.0)) / times[0]

@@ -146,7 +146,10 @@ def test_a_job_of_the_users_own_is_run_on_its_first_items(parcast, engine, tmp_p
         )
 
 
-def test_a_real_run_on_two_ranks(parcast):
+def test_a_real_run_on_two_ranks(parcast, monkeypatch):
+    """Others may have the processors: what is disturbed is not run again."""
+    monkeypatch.setattr("parcast.pipeline.trials.subject.FURTHER", 0)
+    monkeypatch.setattr("parcast.pipeline.trials.subject.PATIENCE", 0.0)
     said = parcast(
         "validate", "pipeline", "--layouts", "2x1", "-n", "16", "--calibrate-with", "4,8",
         "--task", "2ms", "--quick", "--json",

@@ -17,11 +17,12 @@ CORES = 16  # one for each rank, so that the truth need not know of sharing
 
 def validated(engine, **options):
     """Validate with as many cores as ranks, and little time."""
-    return validate_pipeline(**{"launcher": engine, "cores": CORES, "seed": 1} | options)
+    few = {"cores": CORES, "seed": 1, "layouts": [(2, 1), (4, 1)], "sizes": [64, 128, 256]}
+    return validate_pipeline(**{"launcher": engine} | few | options)
 
 
 def test_a_lawful_engine_is_predicted_by_the_law_and_by_calibration():
-    result = validated(Engine())
+    result = validated(Engine(), layouts=None, sizes=None)
     assert result.holds is True
     adaptive, source = result.parts
     for row in adaptive.compared:  # the start is all that measured times lack
@@ -121,7 +122,7 @@ def test_a_machine_that_is_never_idle_gets_an_answer_with_wider_limits():
 
 
 def test_two_ranks_are_calibrated_below_the_few_items_of_a_quick_validation():
-    result = validated(Engine(), layouts=[(2, 1)], quick=True)
+    result = validated(Engine(), layouts=[(2, 1)], sizes=None, quick=True)
     assert {row.case.items for each in result.parts for row in each.comparisons} == {4, 8, 16}
 
 
@@ -154,7 +155,7 @@ def test_layouts_that_are_no_power_of_two_run_the_default_schedule_only():
 
 
 def test_an_interruption_keeps_what_was_compared():
-    engine = Engine(fails_after=5)  # three launches of small runs, two of large ones
+    engine = Engine(fails_after=4)  # three launches of small runs, one of large ones
     result = validated(engine)
     assert result.ended_by == "interrupted"
     assert result.left_out == ("source",)
