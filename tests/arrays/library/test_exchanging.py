@@ -23,7 +23,7 @@ REPLACING = HERE / "replacing.py"
 
 @pytest.mark.parametrize(
     ("ranks", "servers", "kind"),
-    [(None, 1, "shared"), (2, 2, "shared"), (3, 2, "shared"), (4, 2, "dedicated")],
+    [(None, 1, "shared"), (3, 2, "shared"), (4, 2, "dedicated")],
 )
 def test_arrays_are_read_as_they_were_written(ran, tmp_path, ranks, servers, kind):
     status, out, err = ran(EXCHANGING, servers, kind, tmp_path, ranks=ranks)
@@ -47,13 +47,12 @@ def test_a_rank_that_flushes_its_files_answers_other_servers(ran, tmp_path):
     "A rank is killed at a random moment.",
     promise="The store is whole; no process is left.",
 )
-@pytest.mark.parametrize(("servers", "kind"), [(2, "shared"), (1, "dedicated")])
 def test_whichever_rank_is_killed_the_store_is_whole_and_no_process_is_left(
-    started, left, tmp_path, servers, kind
+    started, left, tmp_path
 ):
-    chance = random.Random(servers)
+    chance = random.Random(2)
     path = tmp_path / "u.zarr"
-    process = started(REPLACING, servers, kind, path, ranks=3)
+    process = started(REPLACING, 2, "shared", path, ranks=3)
     assert process.stdout.readline() == "x\n"
     time.sleep(chance.random() * 0.3)
     ranks = [pid for pid in processes_of(process.token) if _is_rank(pid)]

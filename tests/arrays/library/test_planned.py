@@ -238,9 +238,15 @@ def metadata_of(path):
 
 
 @pytest.mark.parametrize(
-    "storage", [(16, 128, 64), (8, 8, 8), (64, 64, 64), (7, 50, 3), (1, 1, 64)]
+    ("storage", "inner", "pick"),
+    [
+        ((16, 128, 64), None, "plan"),
+        ((8, 8, 8), "half", "best"),
+        ((64, 64, 64), 1, "last"),
+        ((7, 50, 3), None, "best"),
+        ((1, 1, 64), "half", "plan"),
+    ],
 )
-@pytest.mark.parametrize(("inner", "pick"), [(None, "plan"), ("half", "best"), (1, "last")])
 def test_storage_chunks_of_a_plan_are_those_on_disk(tmp_path, storage, inner, pick):
     shape = (16, 128, 64)
     values = np.arange(float(np.prod(shape))).reshape(shape)
