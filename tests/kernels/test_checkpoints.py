@@ -120,17 +120,16 @@ def test_after_a_rank_was_killed_others_go_on_from_its_checkpoint_to_the_same_bi
     steps = step + 9
     alone(steps=steps, checkpoint=tmp_path / "undisturbed.zarr")
     expected = plate(tmp_path / "undisturbed.zarr")
-    for count, mesh in ((3, "1x3"), (4, "2x2")):
-        end = tmp_path / f"{count}-{mesh}.zarr"
-        status, out, err = ran(
-            *(RANKS, *arguments, "--steps", steps, "--mesh", mesh, "--restart", path),
-            *("--checkpoint", end),
-            ranks=count,
-        )
-        assert status == 0, err
-        assert plate(end).tobytes() == expected.tobytes()
-        assert read_checkpoint(end).step == steps
-        assert "restart" in out
+    end = tmp_path / "3-1x3.zarr"
+    status, out, err = ran(
+        *(RANKS, *arguments, "--steps", steps, "--mesh", "1x3", "--restart", path),
+        *("--checkpoint", end),
+        ranks=3,
+    )
+    assert status == 0, err
+    assert plate(end).tobytes() == expected.tobytes()
+    assert read_checkpoint(end).step == steps
+    assert "restart" in out
     alone(steps=steps, restart=path, checkpoint=tmp_path / "1.zarr")
     assert plate(tmp_path / "1.zarr").tobytes() == expected.tobytes()
 

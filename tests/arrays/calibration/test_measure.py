@@ -301,6 +301,7 @@ def test_computing_is_as_slow_as_among_all_ranks():
 @pytest.mark.usefixtures("few_references", "uncovered")  # what ranks do, test_real_runs covers
 def test_the_command_measures_on_ranks(parcast, tmp_path, monkeypatch):
     monkeypatch.setattr("parcast.arrays.calibration.measure.FURTHER", 0)
+    monkeypatch.setattr("parcast.arrays.calibration.measure.shares", lambda _: [1])
     out = tmp_path / "costs.toml"
     said = parcast(
         "calibrate", "array-io", tmp_path, "-np", 1, "--servers", 1, "--quick", "-o", out, "--json"

@@ -61,7 +61,7 @@ def with_rates(rates):
     return replace(SP2, servers=replace(SP2.servers, write_rate=np.array(rates)))
 
 
-@pytest.mark.parametrize(("ranks", "servers", "kind"), [(4, 3, "shared"), (4, 2, "dedicated")])
+@pytest.mark.parametrize(("ranks", "servers", "kind"), [(2, 2, "shared"), (4, 2, "dedicated")])
 def test_servers_do_what_the_plan_has_priced(ran, tmp_path, ranks, servers, kind):
     status, out, err = ran(HERE / "planned_writes.py", servers, kind, COSTS, tmp_path, ranks=ranks)
     assert (status, out, err) == (0, "", "")

@@ -4,9 +4,10 @@
 
 For k = 1, 1 + STRIDE, ... a fresh child does the action, and its k-th system call that changes
 something fails: it dies by SIGKILL before the call, or after half of its bytes are written, or the
-call gives an error. The parent then looks at what is there. With "fallback", names cannot be
-exchanged. It prints one line of JSON: how many steps there were, every state found, and what was
-said; with "log", the calls of an undisturbed action and the paths that they change.
+call gives an error. The parent then looks at what is there; after some steps it has the next
+writer go on. With "fallback", names cannot be exchanged. It prints one line of JSON: how many
+steps there were, every state found, and what was said; with "log", the calls of an undisturbed
+action and the paths that they change.
 """
 
 import errno
@@ -36,6 +37,7 @@ CHANGING = (
     *("open", "mkdir", "write", "pwrite", "pwritev", "fsync", "rename", "replace"),
     *("unlink", "rmdir", "ftruncate", "symlink"),
 )
+FOLLOWED = 3  # each of so many steps is followed by the next write
 ROWS, LATER = 6, 4  # at first, and appended; 6 is in the middle of a chunk
 OLD = np.arange(ROWS * 5 * 3, dtype="f8").reshape(ROWS, 5, 3)
 NEW = np.arange(ROWS * 5 * 3, dtype="f4").reshape(ROWS, 5, 3) * -1
@@ -190,13 +192,15 @@ ACTIONS = {
 
 
 def prepared(folder, action):
-    """Make the state before an action in a fresh folder."""
+    """Make the state before an action in a fresh folder, once; later it is copied."""
+    name, before = ("store.npy" if action == "npy" else "store.zarr"), folder.with_name("before")
+    if not before.exists():
+        before.mkdir(parents=True)
+        if ACTIONS[action][0] is not None:
+            ACTIONS[action][0](before / name)
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    path = folder / ("store.npy" if action == "npy" else "store.zarr")
-    if ACTIONS[action][0] is not None:
-        ACTIONS[action][0](path)
-    return path
+    shutil.copytree(before, folder, symlinks=True)
+    return folder / name
 
 
 def in_child(path, action, at, fault):
@@ -236,6 +240,21 @@ def check_message(said, state, action, path, at):
         assert state == ACTIONS[action][2][1], (at, said)
 
 
+def go_on(path, action, state, at):
+    """Clear up and write as the next writer does, and check what is there each time."""
+    sweep(path)  # what it does first
+    assert state_of(path) == state, at
+    left = {x.name for x in path.parent.iterdir() if not is_version(x, path)} - {path.name}
+    assert not left, (at, left)
+    if path.exists():
+        clean = verify(path)
+        assert clean.status == status_of(path), (at, clean.faults)
+    if state in ("absent", "old"):
+        ACTIONS[action][1](path)
+    assert state_of(path) == ACTIONS[action][2][1], at
+    assert verify(path).status == status_of(path), (at, verify(path).to_document())
+
+
 def main():
     folder, action, fault, stride, *fallback = Path(sys.argv[1]), *sys.argv[2:]
     if fallback:
@@ -264,17 +283,8 @@ def main():
             verdict = verify(path)
             verdicts[verdict.status] += 1
             assert verdict.status != "damaged", (at, verdict.to_document())
-        sweep(path)  # what a next writer does first
-        assert state_of(path) == state, at
-        left = {x.name for x in path.parent.iterdir() if not is_version(x, path)} - {path.name}
-        assert not left, (at, left)
-        if path.exists():
-            clean = verify(path)
-            assert clean.status == status_of(path), (at, clean.faults)
-        if state in ("absent", "old"):
-            ACTIONS[action][1](path)
-        assert state_of(path) == ACTIONS[action][2][1], at
-        assert verify(path).status == status_of(path), (at, verify(path).to_document())
+        if at % FOLLOWED == 1:
+            go_on(path, action, state, at)
     found = {
         "steps": at - int(stride),
         "states": states,

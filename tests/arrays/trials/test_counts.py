@@ -93,8 +93,8 @@ with connect(MPI.COMM_WORLD, servers=asked["servers"], dedicated=asked["dedicate
 @pytest.mark.parametrize(
     "keys",
     [
-        {"shape": [40, 32], "client_mesh": [2, 2], "servers": 2, "subchunk": "1 KiB"},
-        {"shape": [9, 5], "client_mesh": [3, 1], "servers": 2, "arrays": 21, "dedicated": True},
+        {"shape": [40, 32], "client_mesh": [1, 2], "servers": 2, "subchunk": "1 KiB"},
+        {"shape": [9, 5], "client_mesh": [2, 1], "servers": 1, "arrays": 21, "dedicated": True},
     ],
     ids=["one array", "many arrays"],
 )

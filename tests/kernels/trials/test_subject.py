@@ -102,9 +102,9 @@ def test_sizes_are_four_to_ten_times_those_calibrated():
 
 @pytest.mark.usefixtures("uncovered")
 def test_runs_lie_in_their_intervals_as_often_as_said_and_a_law_that_holds_is_refused_seldom():
-    told = [asked(FakeRanks(noise=0.05), seed=seed, quick=seed % 2 == 0) for seed in range(25)]
+    told = [asked(FakeRanks(noise=0.05), seed=seed, quick=seed % 2 == 0) for seed in range(12)]
     assert 0.86 <= np.mean([each.coverage for each in told]) <= 1.0
-    assert sum(each.holds is True for each in told) >= 23
+    assert sum(each.holds is True for each in told) >= 11
 
 
 def test_small_sizes_that_are_slow_do_not_spoil_large_ones():
