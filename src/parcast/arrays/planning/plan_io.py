@@ -188,22 +188,23 @@ def plan_io(
             overlap_rendezvous=overlap_rendezvous,
         ),
     )
-    if hosts is not None:
-        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
-    asked = None if compare is None else _asked(compare, chunks.clients)
+    asked = _asked(compare, hosts, chunks.clients)
     within = WITHIN if within is None else within
     planned = request(servers=servers, objective=objective, within=within)
     planned = replace(planned, machine=machine, now=job)
-    if asked is not None:
-        planned = _with_compared(planned, *asked, request, hosts)
+    planned = planned if asked is None else _with_compared(planned, *asked, request, hosts)
     notes = (*illustrative, *_notes_of(job, planned, has_shape=shape is not None))
     return replace(planned, notes=notes)
 
 
 def _asked(
-    compare: str | PathLike[str], clients: int
-) -> tuple[tuple[str, ...], GivenSetting | None]:
+    compare: str | PathLike[str] | None, hosts: int | None, clients: int
+) -> tuple[tuple[str, ...], GivenSetting | None] | None:
     """Libraries to compare with, and the setting that was named instead of them."""
+    if hosts is not None:
+        as_whole("hosts", hosts, least=1, hint="Count the hosts of the clients from 1.")
+    if compare is None:
+        return None
     names = asked_libraries(compare)
     if names is not None:
         return names, None

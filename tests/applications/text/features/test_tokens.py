@@ -1,5 +1,7 @@
 """Tokens and sentences: their words, and that every one stands where it is said to."""
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -40,3 +42,15 @@ def test_tokens_are_all_that_is_not_white_space_in_order(text):
 )
 def test_sentences_and_words(text, found):
     assert [" ".join(each.words) for each in sentences(text)] == found
+
+
+def test_nltk_is_loaded_without_statistics_which_its_fisher_test_loads():
+    program = (
+        "import sys\n"
+        "from parcast.applications.text.features.tokens import sentences\n"
+        "assert len(list(sentences('One. Two.'))) == 2\n"
+        "assert 'scipy.stats' not in sys.modules\n"
+        "from nltk.metrics import BigramAssocMeasures\n"
+        "assert BigramAssocMeasures.fisher(3, (4, 5), 20) > 0\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
