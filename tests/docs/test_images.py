@@ -29,7 +29,6 @@ SHOWS = "Shows"  # key of the text in the PNG
 SOURCES = {  # where each is shown, and the script that draws it, or the command of the page
     "forecast.png": ("README.md", "examples/nas_bt/demo.py"),
     "match.png": ("docs/howto/match-machines.md", "-o match.svg"),
-    "map.png": ("docs/reference/steady-state.md", "-o map.png"),
 }
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 MOST_SAMPLES = 400  # of the values of a field

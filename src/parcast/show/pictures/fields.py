@@ -153,12 +153,10 @@ def bar_of(
     right = left + WIDTH
     low, high = bottom - POINT * scale.is_open[0], top + POINT * scale.is_open[1]
     shares = scale.bands if scale.levels else (np.arange(CLASSES) + 0.5) / CLASSES
-    edges = np.rint(10 * np.linspace(low, high, len(shares) + 1)) / 10
-    for colour, y0, y1 in zip(
-        graded(shares, scale.colours), edges[:-1].tolist(), edges[1:].tolist(), strict=True
-    ):
-        place = {"x": left, "y": y1, "width": WIDTH, "height": y0 - y1}
-        yield element("rect", fill=paint(colour), shape_rendering="crispEdges", **place)
+    starts = np.linspace(low, high, len(shares), endpoint=False).tolist()
+    for colour, y in zip(graded(shares, scale.colours), starts, strict=True):
+        place = {"x": left, "y": high, "width": WIDTH, "height": y - high}  # over those below
+        yield element("rect", fill=paint(colour), **place)
     outline, middle = [(left, low), (left, high)], (left + right) / 2
     first, last = graded(np.array([0.0, 1.0]), scale.colours)
     if scale.is_open[0]:
