@@ -165,7 +165,7 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[DescribedLoop], f
         replace(_small_loop(region, name, unit, spread, slowest), residual=residual)
         for name, unit in units.items()
     ]
-    loops[0] = _with_warnings(loops[0], warnings)
+    loops[0] = replace(loops[0], warnings=tuple(warnings))  # of all of them
     return loops, solved.condition
 
 
@@ -207,11 +207,6 @@ def _small_loop(
         unit_time=np.full(len(region.p), unit),
         time=unit * most,
     )
-
-
-def _with_warnings(loop: DescribedLoop, warnings: Sequence[str]) -> DescribedLoop:
-    """Add what is to be said of all small regions to the first of them."""
-    return replace(loop, warnings=tuple(warnings))
 
 
 def _sizes(region: RegionRuns) -> Array:

@@ -141,15 +141,10 @@ def _parameters(result: dict[str, Any]) -> tuple[dict[str, float], dict[str, str
     return numbers, texts
 
 
-def _texts_of(result: dict[str, Any]) -> dict[str, str]:
-    """Give the parameters that are text."""
-    return _parameters(result)[1]
-
-
 def _callpaths(results: Sequence[dict[str, Any]]) -> list[str]:
     """Name what each result timed: nothing where all timed one program."""
     texts = [
-        " ".join(f"{x}={y}" for x, y in _texts_of(result).items() if x != "machine")
+        " ".join(f"{x}={y}" for x, y in _parameters(result)[1].items() if x != "machine")
         for result in results
     ]
     points = [

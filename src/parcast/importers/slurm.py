@@ -329,7 +329,8 @@ def _job(job: dict[str, Any], i: int, faults: Faults) -> SlurmJob:
         state=_state(job.get("state")),
         elapsed=elapsed,
         tasks=None,
-        processors=_allocated(job) or _count(_inside(job, "required", "CPUs")),
+        processors=_of_type(_inside(job, "tres", "allocated"), "cpu")
+        or _count(_inside(job, "required", "CPUs")),
         field=f"jobs[{i}]",
     )
     return _steps(job).of(told)
@@ -362,11 +363,6 @@ def _steps(job: dict[str, Any]) -> Steps:
         elif kind != "extern":
             steps.add_beside(tasks, memory, average)
     return steps
-
-
-def _allocated(job: dict[str, Any]) -> int | None:
-    """Give the processors allocated to a job."""
-    return _of_type(_inside(job, "tres", "allocated"), "cpu")
 
 
 def _of_type(listed: Any, kind: str) -> int | None:

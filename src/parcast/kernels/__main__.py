@@ -85,7 +85,7 @@ def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
             task_or_status = int(stop.code or 0)
         except ParcastError as refusal:
             _note(str(refusal))
-            task_or_status = _status_of(refusal)
+            task_or_status = BAD_FILE if isinstance(refusal, FileProblems) else WRONG_USE
     task_or_status = world.bcast(task_or_status, 0)
     if not isinstance(task_or_status, tuple):
         return int(task_or_status or 0)
@@ -164,11 +164,6 @@ def _write_table(runs: Sequence[KernelRun], stream: TextIO) -> None:
 def _note(text: str) -> None:
     """Print a message for the user."""
     print(f"parcast: {text}", file=sys.stderr, flush=True)  # noqa: T201 - a program of its own
-
-
-def _status_of(refusal: ParcastError) -> int:
-    """Exit status of what is refused before anything runs."""
-    return BAD_FILE if isinstance(refusal, FileProblems) else WRONG_USE
 
 
 def _abort(world: Communicator, status: int) -> None:

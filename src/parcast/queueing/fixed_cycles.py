@@ -83,7 +83,7 @@ from parcast.queueing.dual_numbers import dual, larger_root, power, product, rat
 from parcast.queueing.fork_join import departure_sum
 from parcast.queueing.order import largest_sum_excess
 from parcast.queueing.repairman import burst_times, pace
-from parcast.queueing.time_laws import WIDEST
+from parcast.queueing.time_laws import WIDEST, harmonic
 
 TOGETHER = 0.77  # variance of one cycle's end
 OVERLAP = 0.09  # of the queue and the spread of many cycles
@@ -280,15 +280,15 @@ def _further(points: tuple[Array, ...]) -> Array:
     k, n, z, f, x, c, s = points
     nothing = z + f + x == 0
     share, delay, service, cv = burst_times(np.where(nothing, 1.0, z), f, x, c)
-    harmonic = special.digamma(k + 1.0) + np.euler_gamma
     excess = largest_sum_excess(k, np.ones((1, k.size)), c)
     zero = np.zeros_like(z)
     longest = product(share, np.stack([excess.value[0], zero, zero, zero, excess.by_cv[0]]))
-    beyond = ratio(dual(harmonic - 1.0), _tail(np.maximum(1.0 - 1.0 / n, 1.0 / FEWEST), cv))
+    slowest = harmonic(k)
+    beyond = ratio(dual(slowest - 1.0), _tail(np.maximum(1.0 - 1.0 / n, 1.0 / FEWEST), cv))
     weight = 1.0 / np.maximum(n - 1.0, FEWEST - 1.0)
-    earlier = (dual(np.ones_like(z)) + weight * (beyond - longest)) / harmonic
-    earlier[:, earlier[0] * harmonic < 1.0] = 0.0  # a job takes n cycles on average at least
-    earlier[0] = np.maximum(earlier[0], 1.0 / harmonic)
+    earlier = (dual(np.ones_like(z)) + weight * (beyond - longest)) / slowest
+    earlier[:, earlier[0] * slowest < 1.0] = 0.0  # a job takes n cycles on average at least
+    earlier[0] = np.maximum(earlier[0], 1.0 / slowest)
     all_there = pace(k, delay, service, cv, s)
     alone = ratio(delay, all_there)
     answer = (n - 1.0) * product(_departures(k, delay, service, cv, s), power(earlier, alone))

@@ -33,6 +33,7 @@ from parcast.aliases import Array
 from parcast.queueing.arguments import mean_time, whole
 from parcast.queueing.erlang import state
 from parcast.queueing.repairman import Sloped, offered_load, sloped
+from parcast.queueing.time_laws import harmonic
 
 LONGEST_RECURSION = 4096  # above it the integral is faster
 FIRST = 64  # terms added before the integral
@@ -66,7 +67,7 @@ def departure_sum(jobs: ArrayLike, *, delay: ArrayLike, service: ArrayLike) -> S
     if not few.all():
         sums[:, ~few] += _integral(upper[~few], a[~few])
     waits, by_service, by_delay = sums
-    value = z * (special.digamma(k + 1.0) + np.euler_gamma) + x * waits
+    value = z * harmonic(k) + x * waits
     return sloped(value.reshape(shape), by_delay.reshape(shape), by_service.reshape(shape))
 
 
@@ -119,9 +120,9 @@ def _block(done: int, a: Array, r: Array, v: Array, terms: Array) -> tuple[Array
 
 def _saturated(k: Array, upper: Array, a: Array) -> Array:
     """The same sums over i from `upper` + 1 to k where r = i - a and v = 1, shape (3, points)."""
-    harmonic = special.digamma(k + 1.0) - special.digamma(upper + 1.0)
+    between = special.digamma(k + 1.0) - special.digamma(upper + 1.0)
     rest = k - upper
-    return np.stack([rest - a * harmonic, rest, np.zeros_like(k)])
+    return np.stack([rest - a * between, rest, np.zeros_like(k)])
 
 
 def _integral(upper: Array, a: Array) -> Array:

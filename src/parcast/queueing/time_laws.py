@@ -171,9 +171,13 @@ def gamma_times(cv: ArrayLike, *, bursts: ArrayLike = 1) -> TimeLaw:
     return TimeLaw(name="gamma", cv=spread, deviate=_gamma_deviate)
 
 
+def harmonic(number: Array) -> Array:
+    """Harmonic number of real numbers: mean of the longest of so many exponential times. [1]."""
+    return np.asarray(special.digamma(number + 1.0) + np.euler_gamma)
+
+
 def _largest_exponential(c: Array, cv: Array) -> Array:  # noqa: ARG001 - cv is 1
-    """Harmonic number of c, for real c."""
-    return np.asarray(special.digamma(c + 1.0) + np.euler_gamma)
+    return harmonic(c)
 
 
 def _largest_uniform(c: Array, cv: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic
+from typing import Final, Generic
 
 import numpy as np
 
@@ -96,7 +96,8 @@ def check_subject(
     _require(subject, "cases", rows, "predict a case at least")
     alike = len({tuple(x.labels) for x in rows}) == 1
     _require(subject, "labels", alike, "give every case cells of the same columns")
-    _require(subject, "columns", _have_p(rows), "give every case the ranks p in its columns")
+    has_p = all("p" in x.case.columns for x in rows)
+    _require(subject, "columns", has_p, "give every case the ranks p in its columns")
     parts = len({tuple(x.first.parts) for x in rows}) == 1
     _require(subject, "predict", parts, "give every prediction the same parts")
     ways = len({tuple(x.first.ways) for x in rows}) == 1
@@ -104,11 +105,6 @@ def check_subject(
     is_said = isinstance(found.findings(), Findings)
     _require(subject, "findings", is_said, "give parcast.validation.subject.Findings")
     return found
-
-
-def _have_p(rows: Sequence[Any]) -> bool:
-    """Whether tables of measurements can be made of the runs."""
-    return all("p" in x.case.columns for x in rows)
 
 
 def _require(subject: Subject[C, O], what: str, ok: object, must: str) -> None:

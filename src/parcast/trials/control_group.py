@@ -82,16 +82,13 @@ def places(own: Place) -> list[Place]:
     if own.version == 1:
         return [own]
     above = own._replace(folder=os.path.dirname(own.folder))
-    is_free = all(_text(f"{own.folder}/{x}").startswith("max") for x in LIMITS if _is(own, x))
+    limits = [y for x in LIMITS if os.path.exists(y := f"{own.folder}/{x}")]
+    is_free = all(_text(x).startswith("max") for x in limits)
     return [
         x
         for x in (own, above if is_free else own)
         if "memory" in _text(f"{x.folder}/cgroup.subtree_control").split()
     ]
-
-
-def _is(place: Place, name: str) -> bool:
-    return os.path.exists(f"{place.folder}/{name}")
 
 
 def _text(path: str) -> str:

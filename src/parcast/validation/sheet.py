@@ -50,15 +50,11 @@ def sheet_of(validation: Validation, *, show_all: bool = False) -> Sheet:
             conclusion=tuple(_overall(validation)),
             left_out=""
             if show_all or not summed
-            else f"Errors of {counted(summed, _one(validation))} are summed up. Each of them",
+            else f"Errors of {counted(summed, validation.parts[0].rule.cases)} are summed up. "
+            "Each of them",
         )
     )
     return Sheet(parts=tuple(parts), parts_are=f"{validation.names[1]}s")
-
-
-def _one(validation: Validation) -> str:
-    """What a case is called."""
-    return validation.parts[0].rule.cases
 
 
 def _part(part: Validated, *, show_all: bool) -> Sheet:

@@ -152,7 +152,7 @@ def require_agreement(described: Sequence[DescribedRequest]) -> None:
         if isinstance(each.refusal, Lost):
             raise each.refusal
         if each.refusal is not None:
-            raise _of_client(client, each.refusal)
+            raise RunFailed(f"Client {client}: {each.refusal}")
     _require_same_meshes(described)
     asked: dict[str, Callable[[DescribedRequest], Hashable]] = {
         "the same call": lambda x: x.operation,
@@ -196,11 +196,6 @@ def _refusal(path: str, error: Exception) -> ParcastError:
     if isinstance(error, ParcastError):
         return error
     return RunFailed(f"{path}: {type(error).__name__}: {error}.")
-
-
-def _of_client(client: int, refusal: ParcastError) -> ParcastError:
-    """Name the client that has refused a request."""
-    return RunFailed(f"Client {client}: {refusal}")
 
 
 def _shown(value: Any) -> str:

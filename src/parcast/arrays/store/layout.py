@@ -421,7 +421,8 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Arr
         raise ValueError("its inner chunks do not divide its chunks")
     listed = codecs if shard is None else shard["codecs"]
     chain = chain_from_json(listed, dtype, len(shape), partly=partly)
-    index = chain_from_json(_index_codecs(shard), np.dtype("u8"), 1)
+    of_index = [{"name": "bytes"}] if shard is None else shard["index_codecs"]
+    index = chain_from_json(of_index, np.dtype("u8"), 1)
     if any(codec.name != "crc32c" for codec in index.then) or len(index.then) > 1:
         raise UnsupportedError(_unread("codec of the index", index.then[0].name))
     prefix, separator = _keys(document["chunk_key_encoding"])
@@ -458,11 +459,6 @@ def _names_of(names: Any, rank: int) -> tuple[str | None, ...]:
     if len(read) != rank or not all(x is None or isinstance(x, str) for x in read):
         raise ValueError("its names of dimensions are no such names")
     return read
-
-
-def _index_codecs(shard: Mapping[str, Any] | None) -> Any:
-    """Codecs of the index of a shard."""
-    return [{"name": "bytes"}] if shard is None else shard["index_codecs"]
 
 
 def _check_members(document: Mapping[str, Any]) -> None:

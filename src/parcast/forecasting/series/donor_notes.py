@@ -300,7 +300,8 @@ def _warnings(
         names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
         is_one = len(names) == 1
         yield RankedWarning(
-            f"{listed(names)} {'was' if is_one else 'were'} not used as {_donor(len(names))}: "
+            f"{listed(names)} {'was' if is_one else 'were'} not used as "
+            f"{'a donor' if is_one else 'donors'}: "
             f"{'its' if is_one else 'their'} times change with p in another way than those of the "
             "runs here. Check that program and problem are the same.",
             kind="contrary donors",
@@ -372,8 +373,3 @@ def _groups(
         kind="two groups of donors",
         size=float(gaps.max()),
     )
-
-
-def _donor(number: int) -> str:
-    """Name one donor or several."""
-    return "a donor" if number == 1 else "donors"

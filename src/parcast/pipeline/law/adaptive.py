@@ -63,13 +63,13 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time, whole
 from parcast.queueing.open import mg1
+from parcast.queueing.time_laws import harmonic
 
 SLACK: Final = 1e-9  # of a batch by which a quotient may exceed a whole number by rounding
 
@@ -258,7 +258,7 @@ def adaptive_time(
     cores = np.inf if cores is None else np.asarray(cores, dtype=np.float64)
     first = (split.rounds - 1) * block * np.maximum(split.working / cores, 1.0)
     rounds = first + last * np.maximum(split.left / cores, 1.0)
-    varied = cv * t * np.sqrt(split.size) * (_harmonic(split.busy) - 1)
+    varied = cv * t * np.sqrt(split.size) * (harmonic(split.busy) - 1)
     busy = (work + messages) / split.busy
     # Rank 0 fetches and grants for all. A lone processor fetches before it works: its fetching
     # is in the work already.
@@ -275,11 +275,6 @@ def adaptive_time(
         communication=np.asarray(seen),
         synchronisation=np.maximum(whole - compute - seen, 0.0),
     )
-
-
-def _harmonic(number: Array) -> Array:
-    """Harmonic number: mean of the longest of so many exponential times with mean 1. [1]."""
-    return np.asarray(special.digamma(number + 1) + np.euler_gamma)
 
 
 def channel_time(split: Batches, *, service: ArrayLike, channels: ArrayLike = 1) -> Array:

@@ -105,7 +105,7 @@ def find_beside(header: Header) -> None:
             continue
         elif (is_foreign and _is_no_parameter(title)) or _says_nothing_new(header, i, title):
             header.leave_out(i)
-        elif _is_repetition(title) and all(
+        elif title.text.lower() in REPETITIONS and all(
             re.fullmatch("[0-9]+", cell) for cell in header.cells(i)
         ):
             header.take(i, ColumnMeaning("repetition", header.titles[i]))
@@ -149,11 +149,6 @@ def _is_no_parameter(title: Title) -> bool:
     if set(title.words) & _REMARKS or title.words in _NUMBERS_OF_ROWS:
         return True
     return len(title.words) == 1 and title.words[0] in {"lower", "upper", "lo", "hi"}
-
-
-def _is_repetition(title: Title) -> bool:
-    """Whether a column numbers repetitions."""
-    return title.text.lower() in REPETITIONS
 
 
 def _is_problem_size(header: Header, i: int, title: Title) -> bool:
