@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from parcast.prediction.predict import predict
 from parcast.prediction.trials.picture import figure_of, figure_of_fit
 from parcast.prediction.trials.speedups import speedups_of
 from parcast.prediction.trials.validate import validate_program
+from parcast.show.pictures.canvas import svg_of
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import read_measurements
 
@@ -177,6 +179,8 @@ def test_runs_that_the_program_cannot_have_are_refused(runs, says):
 def test_every_picture_is_drawn(picture):
     found = validate_program(PROGRAM, made(np.linspace(0.8, 1.4, 12)))
     assert isinstance(figure_of(found, picture=picture), Figure)
+    svg = svg_of(partial(figure_of, found, picture=picture))
+    assert "p = 8, d = 4: " in svg or picture in (None, "lines", "times")
 
 
 def test_points_of_the_surface_stand_where_they_were_measured():

@@ -208,7 +208,7 @@ class SpaceMark(Mark):
         d = "".join(map(path_of, strokes))
         yield element("path", d=d, stroke=paint("black"), stroke_width=0.8, fill="none")
         yield from texts
-        far = 2.2 * TICK + (24.0 if k == 0 else widest * abs(out[0]) + 18.0)
+        far = 2.2 * TICK + (24.0 if k == 0 else widest * abs(out[0]) + 21.0)
         a, b = (x0 + x1) / 2 + far * out[0], (y0 + y1) / 2 + far * out[1]
         turn = degrees(atan2(y1 - y0, x1 - x0))
         text = written(axis.title, a, b, anchor="middle")
