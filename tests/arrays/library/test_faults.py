@@ -77,7 +77,6 @@ def check(folder, err, path, *, why, kind, action):
 @pytest.mark.parametrize(
     ("action", "path", "kind", "why"),
     [
-        ("overwrite", "u.zarr", "dedicated", "no space left on device"),
         ("overwrite", "u.npy", "shared", "no space left on device"),
         ("append", "u.zarr", "dedicated", "read-only file system"),
     ],

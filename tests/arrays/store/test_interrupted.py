@@ -13,8 +13,8 @@ from tests.conftest import unmeasured
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
 SCRIPT = Path(__file__).with_name("interruptions.py")
-EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # of errors; by default each third step
-SOME = 1 if EVERY else 3
+EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # of errors; by default each fifth step
+SOME = 1 if EVERY else 5
 SHARED = Path("/dev/shm")  # a file system in memory: a flush takes no time
 
 

@@ -120,7 +120,7 @@ def timeouts_and_retries():
     assert errors == [(1, late), (5, late), (6, "ValueError: six"), (9, late)], errors
 
 
-def from_a_thread_and_an_event_loop():
+def from_a_thread():
     found = []
 
     def run():
@@ -129,12 +129,7 @@ def from_a_thread_and_an_event_loop():
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-
-    async def main():
-        run()
-
-    asyncio.run(main())
-    assert found == [10, 10]
+    assert found == [10]
 
 
 def failure(*args, **keys):
@@ -144,7 +139,12 @@ def failure(*args, **keys):
 
 
 def a_result_that_cannot_be_returned():
-    said = failure(range(5), abs, finish=lambda _: threading.Lock(), ranks=2)
+    """From an event loop."""
+
+    async def main():
+        return failure(range(5), abs, finish=lambda _: threading.Lock(), ranks=2)
+
+    said = asyncio.run(main())
     assert "cannot pickle '_thread.lock' object" in said, said
 
 
@@ -172,7 +172,7 @@ def main():
         large_results,
         a_rank_that_lets_no_other_thread_run,
         timeouts_and_retries,
-        from_a_thread_and_an_event_loop,
+        from_a_thread,
         a_result_that_cannot_be_returned,
         a_time_limit,
     ):

@@ -75,7 +75,7 @@ print("done")
 """
 
 
-@pytest.mark.parametrize(("ranks", "starts"), [(0, False), (3, False), (3, True)])
+@pytest.mark.parametrize(("ranks", "starts"), [(0, False), (2, False), (2, True)])
 def test_runs_inside_functions_of_a_run_use_their_process_alone(ran, tmp_path, ranks, starts):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("Latency is the time of an empty message.")

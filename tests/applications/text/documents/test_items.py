@@ -53,9 +53,11 @@ CONTENT = {
 
 
 @pytest.mark.usefixtures("uncovered")
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    ("encoding", "chunk"),
+    [("utf-8", 1), ("utf-8", 10**9), ("utf-8-sig", 5000), ("utf-16", 5000), ("cp1252", 100)],
+)
 @pytest.mark.parametrize("name", CONTENT)
-@pytest.mark.parametrize("chunk", [1, 100, 5000, 10**9])
 def test_parts_give_the_documents_of_the_whole(tmp_path, name, encoding, chunk):
     path = tmp_path / name
     path.write_bytes(CONTENT[name].encode(encoding, "ignore"))
