@@ -13,7 +13,7 @@ from parcast.arrays.calibration.fitting import placement_of
 from parcast.arrays.subject import MeasuredRequest, predicted, validate_array_io
 from parcast.arrays.trials.observation import Components, observed_components
 from parcast.arrays.trials.request import Layout, RequestCase
-from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.errors import ParameterError, RunFailed
 from parcast.show.terminal import Page, lay_out
 from parcast.testbed.testbed import Testbed
 from parcast.validation.picture import DISTURBED, figure_of_validation
@@ -112,7 +112,7 @@ def test_a_machine_that_changes_is_predicted_anew_in_each_pass(validated, tmp_pa
     assert "8 for each request; predicted times differ between passes by 33% (median), at" in told
 
 
-@pytest.mark.parametrize(("first", "passes"), [(1.0, 2), (1.02, 2), (1.1, 3), (1.2, 5), (1.5, 8)])
+@pytest.mark.parametrize(("first", "passes"), [(1.02, 2), (1.1, 3), (1.5, 8)])
 def test_passes_end_when_both_times_are_known(validated, first, passes):
     costs = KnownCosts(lambda number: first if number == 1 else 1.0)
     [row] = validated(Machine(), requests=[request()], costs=costs).compared
@@ -148,26 +148,12 @@ def test_the_time_limit_holds_between_predictions_and_runs(validated, monkeypatc
     assert (result.holds, row.is_disturbed) == (True if row.runs else None, False)
 
 
-def test_progress_rises_to_the_end(validated):
-    told = []
-    validated(Machine(factor=noisy(width=0.5)), progress=lambda *x: told.append(x))
-    assert {end for _, end in told} == {1000}
-    assert len(told) == 2 * 2 * 8  # costs and runs of each pass, of two layouts
-    assert told[-1] == (1000, 1000)
-
-
-@pytest.mark.parametrize("cut_after", [2, 3, 4])
-def test_an_interruption_while_more_runs_are_made_is_told(validated, cut_after):
-    machine = Machine(factor=noisy(width=0.5), fails_after=cut_after)
+def test_an_interruption_while_more_runs_are_made_is_told(validated):
+    machine = Machine(factor=noisy(width=0.5), fails_after=3)
     result = validated(machine, requests=[request()])
     assert result.ended_by == "interrupted"
-    assert len(result.compared[0].runs) == {2: 5, 3: 8, 4: 10}[cut_after]
+    assert len(result.compared[0].runs) == 8
     assert validated(Machine(factor=noisy(width=0.5)), requests=[request()]).ended_by == ""
-
-
-def test_a_launcher_that_makes_no_runs_is_told(validated):
-    with pytest.raises(ParameterError, match="launcher must report 3 trials of"):
-        validated(lambda *_, **__: None, requests=[request()])
 
 
 @pytest.mark.parametrize("repetitions", [1, 2, 4])
@@ -252,19 +238,6 @@ def test_each_layout_has_two_passes_with_rounds_in_random_orders(validated):
     assert [x.cases for x in again.launches] == [x.cases for x in machine.launches]
 
 
-def test_disturbed_runs_are_made_again_and_do_not_count(validated):
-    machine = Machine(
-        factor=lambda _place, number: 3.0 if number < 4 else 1.0,
-        others=lambda _place, number: 100.0 if number < 4 else 0.0,
-    )
-    result = validated(machine)
-    assert result.holds is True
-    assert [x.number for x in machine.launches] == [1, 2, 3, 1, 2, 3]  # of two layouts
-    for row in result.compared:
-        assert (len(row.runs), len(row.others)) == (5, 3)
-        assert not row.is_disturbed
-
-
 @pytest.mark.parametrize(("quiet", "made"), [(0, 5), (2, 10), (3, 5)])
 def test_disturbed_runs_count_where_too_few_others_are_there(validated, quiet, made):
     machine = Machine(others=lambda _place, number: 100.0 * (number > quiet))
@@ -346,11 +319,6 @@ def test_a_part_is_shown_with_the_numbers_of_the_list(validated):
     assert "only 1 of 4 requests were measured. Allow more time" in " ".join(str(result).split())
 
 
-def test_a_time_limit_is_kept(validated):
-    with pytest.raises(FitFailed, match="before anything was predicted"):
-        validated(time_limit=1e-9)
-
-
 def test_a_folder_without_room_is_refused(validated, tmp_path):
     large = request(shape=[2**20, 2**20])
     with pytest.raises(RunFailed, match="Choose another folder"):
@@ -422,26 +390,24 @@ def test_the_sheet_names_every_request_if_asked_to(validated):
         assert len(table.in_full) == 5
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
-def test_every_request_is_shown_with_the_errors_of_its_parts(validated, width):
+def test_every_request_is_shown_with_the_errors_of_its_parts(validated):
     result = validated(Machine(factor=lambda *_: 1.25), requests=[request()])
     [row] = result.parts[0].comparisons
-    text = "\n".join(lay_out(result.to_sheet(show_all=True), Page(width=width))[0])
+    text = "\n".join(lay_out(result.to_sheet(show_all=True), Page(width=40))[0])
     for name in row.parts:
         assert name in text
         assert signed_percent(row.part_error(name)) in text
     assert sum(map(row.part_error, row.parts)) == pytest.approx(row.error())
 
 
-@pytest.mark.parametrize("is_disturbed", [False, True])
-def test_the_picture_has_a_point_for_each_request(validated, is_disturbed):
-    result = validated(Machine(others=lambda *_: 100.0 * is_disturbed))
+def test_the_picture_has_a_point_for_each_request(validated):
+    result = validated(Machine(others=lambda *_: 100.0))
     [ax] = figure_of_validation(result).axes
     points = [x for x in ax.lines if isinstance(x, Line2D) and x.get_linestyle() == "None"]
     assert sum(len(x.get_xdata()) for x in points) == 5
     labels = set(ax.get_legend_handles_labels()[1])
     assert {"sync", "write-behind", "double-buffer", "read"} <= labels
-    assert (DISTURBED in labels) is is_disturbed
+    assert DISTURBED in labels
     assert "within 20%" in labels
 
 

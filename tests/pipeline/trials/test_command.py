@@ -57,15 +57,6 @@ def test_a_law_that_does_not_agree_has_the_status_1(parcast, engine):
     assert said.err == "parcast: no: The law does not hold for adaptive.\n"
 
 
-def test_disturbed_runs_decide_nothing_with_the_status_4(parcast, engine):
-    engine(Engine(disturbed=lambda point, _: point.items >= 64))
-    said = asked(parcast, "--schedule", "source", "--layouts", "2x1,4x1", "-n", "64,128")
-    assert said.status == 4
-    assert "no answer for source" in said.err
-    assert "used for lack of others" in said.out
-    assert "~" in said.out
-
-
 def test_every_form_has_the_same_facts(parcast, engine, tmp_path):
     engine(Engine(noise=0.01))
     table, document, picture = (tmp_path / f"a.{x}" for x in ("csv", "json", "svg"))
@@ -95,16 +86,6 @@ def test_an_interval_that_reaches_0_is_drawn(parcast, engine, tmp_path):
     rows = json.loads(said.out)["rows"]
     assert min(row["lower_s"] for row in rows) == 0
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-
-
-def test_an_interruption_writes_a_part(parcast, engine, tmp_path):
-    engine(Engine(fails_after=5))
-    (tmp_path / "a.json").write_text("whole")
-    said = asked(parcast, "-o", tmp_path / "a.json")
-    assert (tmp_path / "a.json").read_text() == "whole"
-    assert said.status == 130
-    assert "stopped by" in said.out
-    assert (tmp_path / "a.interrupted.json").exists()
 
 
 @pytest.mark.parametrize(
