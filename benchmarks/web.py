@@ -19,6 +19,7 @@ from tests.web.server import serving
 ROOT = Path(__file__).parent.parent
 BTIO = [ROOT / "examples" / "btio" / x for x in ("program.toml", "sp2.toml")]
 SURFACE = "p=1..64&d=1..64"  # 4,096 points
+PANELS = ["/panel/predict", "/panel/explain", "/panel/plan"]
 
 
 def timed(ask):
@@ -37,6 +38,7 @@ def client(page, seed, seconds, pause):
     """Move a slider, look for a while, and move it again, as a person does."""
     rng = random.Random(seed)
     took, failed = [], 0
+    time.sleep(rng.uniform(0, 2 * pause))
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         spent, (status, _, text) = timed(lambda: page.ask(f"/panel/predict?{moved(rng)}"))
@@ -77,6 +79,7 @@ def main():
             timed(lambda: page.ask(f"/panel/predict?{SURFACE}&{moved(rng)}"))[0] for _ in range(20)
         ]
         with ThreadPoolExecutor(given.clients) as pool:
+            [*pool.map(page.ask, PANELS)]  # as a browser does with the first page
             results = [
                 pool.submit(client, page, i, given.seconds, given.pause)
                 for i in range(given.clients)

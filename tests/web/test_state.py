@@ -86,8 +86,9 @@ def test_a_slider_multiplies_what_the_field_says(folder):
     state = asked(folder, ("set.network.latency", "10 us"), ("x.network.latency", "1"))
     given = set_amounts(state)
     assert given == {"network.latency": "20 us"}
-    assert 'latency = "20 us"' in changed_description("sp2.toml", given)
-    assert changed_description("program.toml", given) == BTIO[0].read_text(encoding="utf-8")
+    program, machine, *_ = folder.files
+    assert 'latency = "20 us"' in changed_description(machine, given)
+    assert changed_description(program, given) == BTIO[0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

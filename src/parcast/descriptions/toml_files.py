@@ -489,6 +489,8 @@ def _with_table(text: str, name: str, content: object) -> str:
     """Text of a description that ends with this table, in place of the one it has."""
     import tomlkit
 
+    if not content and name not in text:
+        return text
     document: Any = tomlkit.parse(text)
     document.pop(name, None)
     written = tomlkit.dumps(document)

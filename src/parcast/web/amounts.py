@@ -5,18 +5,23 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from parcast.errors import FileProblems, ParameterError, ParcastError
 from parcast.units import EXPECTED, format_quantity
+from parcast.web.folder import PageFile
 from parcast.web.state import PageState
 
 if TYPE_CHECKING:
     from parcast.descriptions.amount import Amount
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
 
 COSTS: Final = ".io.costs."  # within names of amounts
 DIGITS: Final = 4  # of a scaled amount
+KEPT: Final = 32  # descriptions that were read last
 _WHOLE: Final = re.compile(r"\s*[0-9]+\s*")
 
 
@@ -34,17 +39,14 @@ class PageAmount:
 
 def amounts_of(state: PageState) -> list[PageAmount]:
     """Give the amounts of the program and of the first machine, if both can be read."""
-    from parcast.descriptions.toml_files import read_machine, read_program
-
     programs, machines = state.of_kind("program"), state.of_kind("machine")
     if not (programs and machines):
         return []
-    pair = [(programs[0].name, read_program), (machines[0].name, read_machine)]
     try:
-        known = [(file, read(file).parameters()) for file, read in pair]  # type: ignore[attr-defined]  # of both
+        known = [(x.name, described(x).parameters()) for x in (programs[0], machines[0])]
     except ParcastError:
         return []  # the answer says what is wrong
-    kept_apart = _files_of_costs(Path(programs[0].name))
+    kept_apart = _files_of_costs(programs[0])
     return [
         _amount(state, file, name, amount)
         for file, amounts in known
@@ -53,21 +55,28 @@ def amounts_of(state: PageState) -> list[PageAmount]:
     ]
 
 
-def _files_of_costs(path: Path) -> bool:
+@lru_cache(maxsize=KEPT)
+def described(file: PageFile) -> "Program | Machine":
+    """Read a program or a machine; one that was read last is known."""
+    from parcast.descriptions.toml_files import read_machine, read_program
+
+    return read_program(file.name) if file.kind == "program" else read_machine(file.name)
+
+
+@lru_cache(maxsize=KEPT)
+def _files_of_costs(file: PageFile) -> bool:
     """Whether a program has its costs in another file, where they cannot be set."""
-    phases = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("phase", [])
+    phases = tomllib.loads(Path(file.name).read_text(encoding="utf-8-sig")).get("phase", [])
     return any(isinstance(x.get("io", {}).get("costs"), str) for x in phases)
 
 
 def varied_count(state: PageState) -> int:
     """How many values the field for another axis has; 1 where it is empty or refused."""
     from parcast.cli.ranges import parse_range
-    from parcast.descriptions.toml_files import read_machine, read_program
 
     name, _, text = state.fields.get("vary", "").partition("=")
     try:
-        program = read_program(state.of_kind("program")[0].name)
-        machine = read_machine(state.of_kind("machine")[0].name)
+        program, machine = (described(state.of_kind(x)[0]) for x in ("program", "machine"))
         amount = (machine.parameters() | program.parameters())[name.strip()]
         return len(parse_range(text, amount.dimension, name="--vary"))
     except (ParcastError, ValueError, KeyError, IndexError):
@@ -113,13 +122,14 @@ def scaled(text: str, factor: float, like: "Amount") -> str:
 
 def require_size(state: PageState) -> None:
     """Ask for a problem size where formulas of the program use it."""
-    from parcast.descriptions.toml_files import read_program
+    from parcast.descriptions.program import Program
 
-    program = state.of_kind("program")[0].name
+    file = state.of_kind("program")[0]
     if "n" not in state.fields and "vary" not in state.fields:
         with suppress(FileProblems):  # the command says what is wrong
-            if "n" in read_program(program).axes():
-                raise ParameterError(f"Enter a problem size n: formulas of {program} use it.")
+            program = described(file)
+            if isinstance(program, Program) and "n" in program.axes():
+                raise ParameterError(f"Enter a problem size n: formulas of {file.name} use it.")
 
 
 def set_amounts(state: PageState) -> dict[str, str]:
@@ -133,14 +143,11 @@ def set_amounts(state: PageState) -> dict[str, str]:
     return given | {name: state.texts.get(name, "1") for name in sorted(unknown)}
 
 
-def changed_description(file: str, given: Mapping[str, str]) -> str:
+def changed_description(file: PageFile, given: Mapping[str, str]) -> str:
     """Text of a file of the page with the amounts that are set in it."""
     from parcast.cli.described import changed
-    from parcast.cli.kinds import kind_of
-    from parcast.descriptions.toml_files import read_machine, read_program
 
-    is_program = kind_of(file) == "program"
-    described = read_program(file) if is_program else read_machine(file)
-    own = {name: text for name, text in given.items() if name in described.parameters()}
-    text = Path(file).read_text(encoding="utf-8-sig")
-    return changed(text, own, described) if own else text
+    before = described(file)
+    own = {name: text for name, text in given.items() if name in before.parameters()}
+    text = Path(file.name).read_text(encoding="utf-8-sig")
+    return changed(text, own, before) if own else text

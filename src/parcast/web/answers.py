@@ -2,7 +2,7 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from parcast.cli.called import CalledCommand, called
 from parcast.cli.outputs import GivenAnswer
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, ParcastError
 from parcast.show.page.page import Answer, answer_for, page_of, section_of
 from parcast.web.amounts import changed_description, require_size, set_amounts
 from parcast.web.folder import PageFolder
@@ -42,8 +42,14 @@ class LastAnswers:
     _kept: OrderedDict[Any, PanelAnswer] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
-    def answer(self, panel: Panel, state: PageState, folder: PageFolder) -> PanelAnswer:
-        """Answer a panel, or say what is wrong."""
+    def answer(
+        self,
+        panel: Panel,
+        state: PageState,
+        folder: PageFolder,
+        compute: Callable[..., PanelAnswer],
+    ) -> PanelAnswer:
+        """Answer a panel, or say what is wrong; `compute` calls what does."""
         files = tuple(folder.files)  # also of those that are not chosen, which others may name
         key = (panel.name, state.query(), files)
         with self._lock:
@@ -51,7 +57,7 @@ class LastAnswers:
             if known is not None:
                 self._kept.move_to_end(key)
                 return known
-        given = _answered(panel, state)
+        given = compute(answered, panel, state)
         with self._lock:
             if files == tuple(folder.files):
                 self._kept[key] = given
@@ -69,13 +75,12 @@ def _asked(panel: Panel, state: PageState) -> tuple[dict[str, str], list[tuple[s
     return amounts, panel.options(state, amounts)
 
 
-def _answered(panel: Panel, state: PageState) -> PanelAnswer:
+def answered(panel: Panel, state: PageState) -> PanelAnswer:
+    """Compute the answer of a panel."""
     try:
         amounts, options = _asked(panel, state)
     except ParameterError as refusal:
-        return PanelAnswer(
-            panel=panel, line="", amounts={}, html="", said=(), refusal=[f"{refusal}"]
-        )
+        return refused(panel, refusal)
     done = called(panel.words(options))
     pieces = [
         piece
@@ -90,6 +95,11 @@ def _answered(panel: Panel, state: PageState) -> PanelAnswer:
         said=[_PREFIX.sub("", text) for text in done.said],
         refusal=_why(done),
     )
+
+
+def refused(panel: Panel, why: ParcastError) -> PanelAnswer:
+    """Say why a panel has no answer."""
+    return PanelAnswer(panel=panel, line="", amounts={}, html="", said=(), refusal=[f"{why}"])
 
 
 def _answer(panel: Panel, given: GivenAnswer, number: int, *, is_whole: bool = False) -> Answer:
@@ -134,8 +144,8 @@ def export_description(state: PageState, kind: str) -> tuple[str, str]:
         )
     amounts, options = _asked(panel, state)
     _first(called(panel.words(options)))  # refuses what cannot be set
-    name = state.of_kind(kind)[0].name
-    return name, changed_description(name, amounts)
+    file = state.of_kind(kind)[0]
+    return file.name, changed_description(file, amounts)
 
 
 def _first(done: CalledCommand) -> GivenAnswer:

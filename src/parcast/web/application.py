@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from anyio import CapacityLimiter, to_thread
@@ -15,21 +15,29 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from parcast.errors import ParcastError, one_line
+from parcast.errors import ParcastError, RunFailed, one_line
 from parcast.show.page import page as pages
 from parcast.version import __version__
 from parcast.web.amounts import amounts_of
-from parcast.web.answers import EXPORTS, LastAnswers, PanelAnswer, export, export_description
+from parcast.web.answers import (
+    EXPORTS,
+    LastAnswers,
+    PanelAnswer,
+    export,
+    export_description,
+    refused,
+)
 from parcast.web.folder import MOST_FILES, PageFolder
 from parcast.web.guard import Guard
 from parcast.web.panels import Panel, fields_of, panels_of
+from parcast.web.processes import AnswerProcesses, count_of_processes
 from parcast.web.state import FIELDS, PageState
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 Given = TypeVar("Given")
-QUICK, SLOW, SMALL = 4, 2, 4  # answers that are computed at a time, and other small work
+QUICK, SMALL = 4, 4  # answers that are computed at a time, and other small work
 STATIC: Final = {"page.css": "text/css", "page.js": "text/javascript"}  # of every page
 OWN: Final = {"web.css": "text/css", "web.js": "text/javascript"}
 
@@ -37,11 +45,12 @@ OWN: Final = {"web.css": "text/css", "web.js": "text/javascript"}
 class WebPage:
     """Answers requests about the files of one folder."""
 
-    def __init__(self, folder: PageFolder) -> None:
+    def __init__(self, folder: PageFolder, processes: AnswerProcesses) -> None:
         self._folder = folder
         self._answers = LastAnswers()
-        self.computing: list[str] = []  # panels, each in a thread of its own
-        self._quick, self._slow = CapacityLimiter(QUICK), CapacityLimiter(SLOW)
+        self._processes = processes
+        self._quick = CapacityLimiter(QUICK)
+        self._slow = CapacityLimiter(max(1, count_of_processes() - 1))  # so that one is left
         self._small = CapacityLimiter(SMALL)  # for what never waits for answers
         here = PackageLoader("parcast.web", "")
         self._pages = Environment(
@@ -64,7 +73,9 @@ class WebPage:
         """Answer what the page shows first, so that it is there at once."""
         state = PageState(files=self._folder.files)
         for panel in [*panels_of(state)][:1]:
-            self._answers.answer(panel, state, self._folder)
+            self._answers.answer(
+                panel, state, self._folder, partial(self._processes.run, panel.name)
+            )
 
     async def page(self, request: Request) -> Response:
         """Give the whole page, with the answer of one panel; scripts ask for the others."""
@@ -107,7 +118,9 @@ class WebPage:
             return PlainTextResponse(f"{problem}\n", 400)
         try:
             if panel is not None and ending in EXPORTS:
-                text = await self._in_thread(panel, partial(export, panel, state, ending))
+                text = await self._in_thread(
+                    panel, self._processes.run, panel.name, export, panel, state, ending
+                )
                 return _file(f"{name}.{ending}", text, EXPORTS[ending])
             if name in ("program", "machine") and ending == "toml":
                 ask = partial(export_description, state, name)
@@ -175,22 +188,18 @@ class WebPage:
         return HTMLResponse(html, 400)
 
     async def _answered(self, panel: Panel, state: PageState) -> PanelAnswer:
-        return await self._in_thread(
-            panel, partial(self._answers.answer, panel, state, self._folder)
-        )
+        compute = partial(self._processes.run, panel.name)
+        ask = self._answers.answer
+        try:
+            return await self._in_thread(panel, ask, panel, state, self._folder, compute)
+        except RunFailed as failure:
+            return refused(panel, failure)
 
-    async def _in_thread(self, panel: Panel, ask: Callable[[], Given]) -> Given:
-        """Compute beside the server; quick answers do not wait for slow ones."""
+    async def _in_thread(self, panel: Panel, ask: Callable[..., Given], *args: Any) -> Given:
+        """Wait for an answer beside the server; quick ones do not wait for slow ones."""
+        self._processes.begin()
         limiter = self._quick if panel.is_quick else self._slow
-
-        def computed() -> Given:
-            self.computing.append(panel.name)
-            try:
-                return ask()
-            finally:
-                self.computing.remove(panel.name)
-
-        return await to_thread.run_sync(computed, limiter=limiter)
+        return await to_thread.run_sync(ask, *args, limiter=limiter)
 
     def _shown(self, answer: PanelAnswer | None, state: PageState) -> Markup:
         """Write an answer as a part of the page."""

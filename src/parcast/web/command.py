@@ -18,7 +18,6 @@ from parcast.cli.screen import tell
 from parcast.needs import EXTRAS, missing_package
 
 if TYPE_CHECKING:
-    from parcast.web.application import WebPage
     from parcast.web.folder import PageFolder
 
 PORT: Final = 8765
@@ -57,8 +56,8 @@ def command(_: click.Context, *, files: tuple[str, ...], port: int) -> int:
     listening = _listening(port)
     with listening, PageFolder() as folder:
         _add(folder, files)
-        page = _served(folder, listening)
-    if page.computing:  # no thread can be ended, and Python would wait for it
+        computing = _served(folder, listening)
+    if computing:  # no thread can be ended, and Python would wait for it
         sys.stdout.flush()
         os._exit(ANSWERED)
     return ANSWERED
@@ -91,32 +90,36 @@ def _add(folder: "PageFolder", paths: Sequence[str]) -> None:
         folder.add(path, content)  # type: ignore[arg-type]  # a path gives bytes
 
 
-def _served(folder: "PageFolder", listening: socket.socket) -> "WebPage":
-    """Answer requests until the process is told to end."""
+def _served(folder: "PageFolder", listening: socket.socket) -> Sequence[str]:
+    """Answer requests until the process is told to end; give what is computed here still."""
     import logging
 
     import uvicorn
 
     from parcast.signals import Terminated
+    from parcast.simulation.workers import workers
     from parcast.web.application import WebPage
+    from parcast.web.processes import AnswerProcesses, count_of_processes
 
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
-    page = WebPage(folder)
     port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
-    config = uvicorn.Config(
-        page.app(token=token, port=port),
-        log_level="critical",  # who asks is told what is wrong
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=PATIENCE,
-    )
-    address = f"http://127.0.0.1:{port}/?token={token}"
-    click.echo(address)
-    tell("Ctrl-C ends the page. From another computer, run there first:")
-    tell(f"  ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
-    with suppress(KeyboardInterrupt, Terminated):
+    processes = AnswerProcesses(None)
+    with suppress(KeyboardInterrupt, Terminated), workers(count_of_processes()) as executor:
+        processes = AnswerProcesses(executor)
+        page = WebPage(folder, processes)
+        config = uvicorn.Config(
+            page.app(token=token, port=port),
+            log_level="critical",  # who asks is told what is wrong
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=PATIENCE,
+        )
         page.begin()
+        click.echo(f"http://127.0.0.1:{port}/?token={token}")
+        tell("Ctrl-C ends the page. From another computer, run there first:")
+        tell(f"  ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
         uvicorn.Server(config).run(sockets=[listening])
+        raise KeyboardInterrupt  # what other processes compute still ends with the page
     tell("the page has ended.")
-    return page
+    return processes.here
