@@ -20,14 +20,13 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_a_file_is_sorted(parcast, ranks):
-    said = parcast("run", "sort-file", "numbers.npy", "-o", "sorted.npy", "-np", ranks)
+def test_a_file_is_sorted(parcast):
+    said = parcast("run", "sort-file", "numbers.npy", "-o", "sorted.npy", "-np", 2)
     assert (said.status, said.err) == (0, "")
     assert "Sorted 5000 elements (40 kB) into sorted.npy" in said.out
     assert "peak memory" in said.out
     assert "300 MB a rank" in said.out
-    assert ("\n-: not measured, as the rank wrote no shard\n" in said.out) == (ranks == 2)
+    assert "\n-: not measured, as the rank wrote no shard\n" in said.out
     np.testing.assert_array_equal(np.load("sorted.npy"), np.sort(np.load("numbers.npy")))
 
 

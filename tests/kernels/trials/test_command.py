@@ -10,7 +10,6 @@ import signal
 import pytest
 
 from parcast.descriptions.toml_files import read_program
-from parcast.errors import RunFailed
 from parcast.kernels.registry import COUNTED
 from parcast.timings.tables.files import read_measurements
 from tests.kernels.trials.made import FakeRanks, lawful
@@ -156,19 +155,6 @@ def test_intervals_that_tell_nothing_have_the_status_4(parcast, machine):
     assert "that a wrong law would pass. Repeat on" in program["verdict"][0]
 
 
-def test_a_program_that_fails_beside_others_has_the_status_4(parcast, machine):
-    class Fails(FakeRanks):
-        def __call__(self, launch, **others):
-            if launch.cases[0].program == "gauss":
-                raise RunFailed("It was killed.")
-            super().__call__(launch, **others)
-
-    machine(Fails())
-    said = parcast("validate", "gauss", "sort")
-    assert said.status == 4
-    assert said.err.startswith("parcast: no answer for gauss:")
-
-
 @pytest.mark.fault(
     "Signals", "SIGTERM during a validation.", promise="What was compared is shown and written."
 )
@@ -224,16 +210,6 @@ def test_interrupted_in_a_later_program_it_shows_the_first(parcast, machine):
     assert said.status == 130
     assert "warning:    Interrupted before fractal, gauss was compared." in said.out
     assert said.err == "parcast: interrupted.\n"
-
-
-def test_interrupted_too_early_it_says_so(parcast, machine):
-    machine(FakeRanks(fails_after=2))
-    said = parcast("validate", "sort")
-    assert (said.status, said.out) == (130, "")
-    assert said.err.endswith(
-        "parcast: nothing was predicted yet, so that there is nothing to show.\n"
-        "parcast: interrupted.\n"
-    )
 
 
 @pytest.mark.parametrize(

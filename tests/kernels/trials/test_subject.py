@@ -344,13 +344,6 @@ def test_only_calibrated_sizes_are_given():
     assert min(x.first.facts["factor"] for x in told.compared) == pytest.approx(4, abs=0.01)
 
 
-def test_the_same_seed_gives_the_same_answer():
-    one, other = (asked(FakeRanks(noise=0.05), seed=7) for _ in range(2))
-    first, second = (list(told.comparisons()) for told in (one, other))
-    assert first == second
-    json.dumps(one.to_document(), allow_nan=False)
-
-
 def test_progress_goes_from_nothing_to_all():
     told = []
     asked(names=["sort", "gauss"], progress=lambda done, total: told.append(done / total))

@@ -1,7 +1,5 @@
 """`parcast run search`: hits for a person, as JSON and CSV, and its exit statuses."""
 
-from pathlib import Path
-
 import pytest
 
 
@@ -25,15 +23,6 @@ def test_hits_are_shown_with_the_words_marked(parcast):
     assert "docs/b.txt  Bandwidth and *latency*; *latency* again." in said.out
     assert "absent: no document has any of its words" in said.out
     assert "BM25, k1 = 1.2, b = 0.75" in said.out
-
-
-@pytest.mark.usefixtures("folder")
-def test_several_ranks_write_the_same_bytes(parcast):
-    texts = set()
-    for ranks in (1, 2):
-        parcast("run", "search", "docs", "-q", "latency of", "-np", ranks, "-o", "hits.json")
-        texts.add(Path("hits.json").read_text())
-    assert len(texts) == 1
 
 
 @pytest.mark.parametrize(
