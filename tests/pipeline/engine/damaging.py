@@ -21,7 +21,7 @@ from parcast.pipeline.engine.checkpoint import MANIFEST
 from tests.conftest import ROOT, unmeasured
 
 PROGRAM = Path(__file__).parent / "resuming.py"
-CASES = ["text", "batches", "counts", "every", "pickled", "skip", "spilled"]
+CASES = ["text", "batches", "counts", "every", "pickled", "spilled"]
 REFUSED = f"{MANIFEST}: 1 problem"
 ADVICE = "Delete it to work on all items again."
 SAID = "Results in the checkpoint were damaged or missing ("
