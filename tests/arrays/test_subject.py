@@ -336,7 +336,7 @@ def test_room_is_asked_for_as_reference_requests_need_it(validated, monkeypatch)
 
 @pytest.mark.parametrize(
     ("disk", "source"),
-    [(1e7, "list of parcast for slow disks"), (1e8, "list of parcast"), (None, "list of parcast")],
+    [(1e7, "list of parcast for slow disks"), (1e8, "list of parcast")],
 )
 def test_disks_of_a_testbed_decide_which_list_is_taken(validated, monkeypatch, disk, source):
     bed = Testbed(hosts=16, cpu=None, disk=disk)

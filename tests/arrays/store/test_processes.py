@@ -43,12 +43,12 @@ def test_several_processes_write_their_chunks_into_one_store(tmp_path):
     with Draft.create(tmp_path / "s.zarr", [spec]) as draft:
         part = pickle.loads(pickle.dumps(draft.part))
         spawn = multiprocessing.get_context("spawn")
-        servers = [spawn.Process(target=serve, args=(part, i, 3)) for i in range(3)]
+        servers = [spawn.Process(target=serve, args=(part, i, 2)) for i in range(2)]
         for server in servers:
             server.start()
         for server in servers:
             server.join(timeout=60)
-        assert [server.exitcode for server in servers] == [0, 0, 0]
+        assert [server.exitcode for server in servers] == [0, 0]
         draft.commit()
     with open_store(tmp_path / "s.zarr") as store:
         assert (store["u"].read() == U).all()
