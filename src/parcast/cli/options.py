@@ -158,10 +158,7 @@ def selection(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
 
 def efficiency(text: str, option: str) -> float:
     """Read a fraction above 0 and at most 1, such as 50% or 0.5."""
-    try:
-        share = quantity(_plain_fraction(text), "fraction", name=option)
-    except ParameterError:
-        share = 0.0
+    share = _fraction(text)
     if not 0 < share <= 1:
         meant = in_percent(text) or "50% or 0.5"
         raise click.UsageError(
@@ -173,10 +170,7 @@ def efficiency(text: str, option: str) -> float:
 
 def certainty(text: str, option: str) -> float:
     """Read a probability from a half up to below 1, such as 0.9 or 90%."""
-    try:
-        probability = quantity(_plain_fraction(text), "fraction", name=option)
-    except ParameterError:
-        probability = 0.0
+    probability = _fraction(text)
     if not 0.5 <= probability < 1:
         raise click.UsageError(
             f"{option} must lie between 50% and 100%, got {text!r:.60}. "
@@ -187,12 +181,12 @@ def certainty(text: str, option: str) -> float:
 
 def share(text: str, option: str) -> float:
     """Read a fraction of at least 0, such as 5% or 0.05."""
-    try:
-        return quantity(_plain_fraction(text), "fraction", name=option)
-    except ParameterError:
+    share = _fraction(text)
+    if share < 0:
         raise click.UsageError(
             f"{option} must be a share of at least 0, got {text!r:.60}. Write for example 5%."
-        ) from None
+        )
+    return share
 
 
 def in_percent(text: str) -> str:
@@ -207,12 +201,14 @@ def in_percent(text: str) -> str:
         return ""
 
 
-def _plain_fraction(text: str) -> str | float:
-    """Take a number without a unit as one; text without a unit is refused as a quantity."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _fraction(text: str) -> float:
+    """Read a fraction, of which the unit may be left out; -1 where it is none."""
+    amount: str | float = text
+    with suppress(ValueError):
+        amount = float(text)
+    with suppress(ParameterError):
+        return quantity(amount, "fraction", name="share")
+    return -1.0
 
 
 def above_0(text: str, option: str, dimension: Dimension, *, example: str) -> float:

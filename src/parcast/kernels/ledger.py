@@ -142,17 +142,16 @@ class Ledger:
         """Begin to receive; `Wait()` of what is returned ends it."""
         return self.comm.Irecv(array, source, TAG)
 
-    def send_to_all(self, array: NDArray[Any], root: int = 0) -> None:
-        """Send what the root has to every other rank, one message for each, from the root itself.
+    def send_to_all(self, array: NDArray[Any]) -> None:
+        """Send what the master has to every other rank, one message for each.
 
-        The root sends p - 1 messages, so that its link carries (p - 1) times the array, as the
-        laws have it. A tree would carry less through one link and the same through a bus.
+        Its link carries (p - 1) times the array, as the laws have it. A tree would carry less
+        through one link and the same through a bus.
         """
-        if self.rank == root:
-            others = (rank for rank in range(self.size) if rank != root)
-            wait_for([self.begin_send(array, rank) for rank in others])
+        if self.is_master:
+            self.deal([array] * self.size)
         else:
-            self.receive(array, root)
+            self.receive(array, 0)
 
     def deal(self, parts: Sequence[NDArray[Any]]) -> None:
         """Send every other rank its part of these, contiguous each, by the master."""

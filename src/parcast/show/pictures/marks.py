@@ -46,10 +46,10 @@ OPEN: Final = {"x", "+", "_"}  # markers without an inside
 Outline: TypeAlias = Sequence[Sequence[tuple[float, float]]]  # strokes, over the size of a marker
 
 
-def _polygon(corners: int, turn: float, radius: float = 0.5) -> Outline:
+def _polygon(corners: int, turn: float) -> Outline:
     """Outline of a marker with even corners; `turn` is where the first is, from the top."""
     angles = [turn + 2 * pi * i / corners for i in range(corners)]
-    return [[(radius * sin(x), -radius * cos(x)) for x in angles]]
+    return [[(0.5 * sin(x), -0.5 * cos(x)) for x in angles]]
 
 
 CROSS: Final = ((-1, -3), (1, -3), (1, -1), (3, -1), (3, 1), (1, 1), (1, 3), (-1, 3))
