@@ -80,17 +80,22 @@ def _said(command: Sequence[str]) -> str:
     if shutil.which(command[0]) is None:
         return ""
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        done = finished(command, PATIENCE)
         return done.stdout + done.stderr
     return ""
+
+
+def finished(command: Sequence[str], patience: float) -> subprocess.CompletedProcess[str]:
+    """Run a program that answers a question, without input, for at most `patience` [s]."""
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=patience,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def mismatch(command: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.importers.slurm import size_of
+from parcast.measurement.launchers import finished
 from parcast.units import shown
 
 PATIENCE: Final = 60.0  # with a busy controller [s]
@@ -146,15 +147,7 @@ def lines_of(command: Sequence[str]) -> list[str] | None:
 def _asked(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a program of Slurm."""
     try:
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        return finished(command, PATIENCE)
     except subprocess.TimeoutExpired:
         raise RunFailed(f"{command[0]} did not answer for {PATIENCE:g} s.") from None
 
