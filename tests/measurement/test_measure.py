@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,15 @@ from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import MeasuredPoint, points_of
 from parcast.measurement.reported import clock_of
 from parcast.measurement.result import MeasuredProgram
-from parcast.measurement.table import DISTURBED, FAILED, OK, TIMEOUT, RunRow, RunTable
+from parcast.measurement.table import (
+    DISTURBED,
+    FAILED,
+    OK,
+    OVERSUBSCRIBED,
+    TIMEOUT,
+    RunRow,
+    RunTable,
+)
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements
@@ -110,7 +119,9 @@ def test_what_is_done_around_runs_is_not_timed(tmp_path, table):
         "prepare": f"sh -c 'echo prepare >> {log}; sleep 0.7'",
         "cleanup": f"sh -c 'echo cleanup >> {log}'",
     }
-    told = asked(["sh", "-c", f"echo run >> {log}"], {"p": [3]}, table, runs=2, **around, warmup=1)
+    told = asked(
+        ["sh", "-c", f"echo run >> {log}"], {"p": [3]}, table, runs=2, **around, warmup=1, cores=3
+    )
     assert log.read_text().split() == [
         *("setup3", "prepare", "run", "prepare", "run", "prepare", "run", "cleanup")
     ]
@@ -520,6 +531,15 @@ def test_a_launcher_of_another_mpi_is_named(monkeypatch, tmp_path):
 )
 def test_more_ranks_than_cores_take_turns(command, p, expected):
     assert takes_turns(command, p, 4) is expected
+
+
+def test_counts_above_the_cores_are_run_once(table):
+    told = asked(["sleep", "0.0{p}"], {"p": [1, 2, 4]}, table, runs=3, cores=2)
+    assert Counter(x.point.columns["p"] for x in told.table) == {1: 3, 2: 3, 4: 1}
+    assert {x.status for x in told.table if x.point.columns["p"] == 4} == {OVERSUBSCRIBED}
+    again = asked(["sleep", "0.0{p}"], {"p": [1, 2, 4]}, table, runs=3, cores=2, resume=True)
+    assert len(again.table) == 7
+    assert any(x.startswith("p = 4: more than the 2 cores") for x in map(str, told.findings))
 
 
 def test_runs_that_others_disturbed_do_not_count_where_enough_others_do(table, monkeypatch):

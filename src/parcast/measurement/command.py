@@ -149,8 +149,9 @@ def measure_program(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    from parcast.measurement.launchers import mismatch
+    from parcast.measurement.launchers import mismatch, turns_taken
     from parcast.measurement.measure import measured
+    from parcast.mpi.find import available_cores
 
     words = ["/bin/sh", "-c", " ".join(command)] if shell else list(command)
     others, place = _parted(outputs)
@@ -173,6 +174,10 @@ def measure_program(
         goal = _goal(until, at, budget)
         if text := mismatch(words):
             tell(text)
+        counts = [x.columns["p"] for x in points]
+        if text := turns_taken(words, counts, len(available_cores())):
+            how = "Each is run once, and does not count." if goal is None else "None is run."
+            tell(f"{text} {how}")
         with Progress("measuring") as progress:
             found = measured(
                 asked,

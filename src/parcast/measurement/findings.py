@@ -8,7 +8,7 @@ from math import log
 from statistics import mean, median, pstdev
 from typing import Final
 
-from parcast.measurement.launchers import launcher_of, mismatch
+from parcast.measurement.launchers import launcher_of, mismatch, turns_taken
 from parcast.measurement.point import MeasuredPoint
 from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow
 from parcast.show.warning import Rank, RankedWarning
@@ -36,14 +36,10 @@ def findings_of(
     """
     yield from _failures(rows)
     yield from _lone_ranks(command, outputs)
-    turns = sorted({x.point.columns["p"] for x in rows if x.status == OVERSUBSCRIBED})
-    if turns:
-        yield RankedWarning(
-            f"p = {listed(map(str, turns))}: more than the {cores} cores that this process may "
-            "use, so that ranks or threads take turns. These runs do not count.",
-            kind="cores",
-            rank=Rank.SERIOUS,
-        )
+    counts = [x.point.columns["p"] for x in rows if x.status == OVERSUBSCRIBED]
+    if turns := turns_taken(command, counts, cores):
+        text = f"{turns} These runs do not count."
+        yield RankedWarning(text, kind="cores", rank=Rank.SERIOUS)
     if "OMP_NUM_THREADS" not in environment:
         yield from _threads(command)
     yield from _first_slower(rows)

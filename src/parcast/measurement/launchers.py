@@ -4,9 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
+
+from parcast.words import listed
 
 LOCAL: Final = {"mpiexec", "mpirun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"} | {
     *("mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"),
@@ -45,6 +47,17 @@ def takes_turns(command: Sequence[str], p: int, cores: int) -> bool:
     """Whether more ranks or threads than this machine has cores take turns on them."""
     is_here = launcher_of(command) not in REMOTE and not any(map(HOSTS.match, command[1:]))
     return is_here and p > cores
+
+
+def turns_taken(command: Sequence[str], counts: Iterable[int], cores: int) -> str:
+    """Say for which counts ranks or threads take turns; "" where they do for none."""
+    turns = sorted({p for p in counts if takes_turns(command, p, cores)})
+    if not turns:
+        return ""
+    return (
+        f"p = {listed(map(str, turns))}: more than the {cores} cores that this process may use, "
+        "so that ranks or threads take turns."
+    )
 
 
 def program_of(command: Sequence[str]) -> str:

@@ -195,6 +195,7 @@ class _Measurement:
         self.cores = cores  # that its runs may use [1]
         self.command, self.launcher, self.table = command, launcher, table
         self.runs, self.points, self.each = runs, points, each
+        self.turns = {x for x in points if takes_turns(command.command, x.columns["p"], cores)}
         self.made = Counter(row.point for row in table.rows)
         self.failed = {row.point for row in table.rows if not row.is_run}
         self.begun: set[MeasuredPoint] = set()
@@ -227,7 +228,7 @@ class _Measurement:
     def _make_all(self) -> None:
         """Make one run of each point in every round, in random order."""
         waiting = [x for x in self.points if not self._is_done(x)]
-        for _ in range(self.runs - min((self.made[x] for x in waiting), default=self.runs)):
+        for _ in range(self.runs):
             left = [x for x in waiting if not self._is_done(x)]
             for [point] in self.campaign.dealt(dict.fromkeys(left, 1)):
                 self._make_one(point)
@@ -236,12 +237,11 @@ class _Measurement:
 
     def _make_for(self, goal: Goal) -> None:
         """Make the runs that narrow the interval most for their cost."""
-        cores, words = self.cores, self.command.command
-        points = [x for x in self.points if not takes_turns(words, x.columns["p"], cores)]
+        points = [x for x in self.points if x not in self.turns]
         if len({x.columns["p"] for x in points}) < FEWEST:
             raise ParameterError(
                 "p",
-                must=f"have {FEWEST} counts or more up to the {cores} cores of this machine",
+                must=f"have {FEWEST} counts or more up to the {self.cores} cores of this machine",
                 got=", ".join(f"{x.columns['p']}" for x in self.points),
                 hint="A forecast needs them. Give more counts, or measure without until.",
             )
@@ -268,10 +268,9 @@ class _Measurement:
     def judged(self) -> list[RunRow]:
         """Rows, with runs that others disturbed marked where enough others are at hand."""
         rows = [
-            replace(
-                x, status=OVERSUBSCRIBED if x.is_run else FAILED
-            )  # its time is no bound either
-            if takes_turns(self.command.command, x.point.columns["p"], self.cores)
+            # the time of one that failed is no bound either
+            replace(x, status=OVERSUBSCRIBED if x.is_run else FAILED)
+            if x.point in self.turns
             else x
             for x in self.table.rows
         ]
@@ -288,7 +287,11 @@ class _Measurement:
         return (row.others or 0.0) > OTHERS * self.cores
 
     def _is_done(self, point: MeasuredPoint) -> bool:
-        return self.made[point] >= self.runs or point in self.failed
+        return self.made[point] >= self._wanted(point) or point in self.failed
+
+    def _wanted(self, point: MeasuredPoint) -> int:
+        """Runs that a point is to have; one shows whether it runs where they do not count."""
+        return 1 if point in self.turns else self.runs
 
     def _first(self, point: MeasuredPoint, warmup: int) -> None:
         """Do what comes before the first run of a point."""
@@ -327,7 +330,7 @@ class _Measurement:
                 clock.keep(row)
             if not row.is_run:
                 self.failed.add(trial.case)
-            self.each(row, len(self.table.rows), self.runs * len(self.points))
+            self.each(row, len(self.table.rows), sum(map(self._wanted, self.points)))
             report(trial)
 
         self.launcher(launch, report=keep)
