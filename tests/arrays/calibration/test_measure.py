@@ -196,7 +196,7 @@ def test_the_file_is_read_back_and_planned_with(measured, tmp_path, parcast):
     for key, value in costs.files.items():
         assert value == pytest.approx(KNOWN[f"files.{key}"])
     assert {f"files.{key}" for key in costs.files} == {x for x in KNOWN if x.startswith("files.")}
-    told = ("plan", "io", "--shape", "64x64x64", "--clients", "2x2x1", "--costs", path)
+    told = ("plan", "io", "--shape", "16x16x16", "--clients", "2x2x1", "--costs", path)
     said = parcast(*told, "--servers", "1..2", "--writer", "double-buffer")
     assert said.status == 0
     assert 'a "new" machine' in said.out

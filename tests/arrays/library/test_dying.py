@@ -17,8 +17,8 @@ from tests.arrays.library.dying import RANKS, STATES, check, prepared
 from tests.conftest import ROOT, unmeasured
 
 SCRIPT = Path(__file__).with_name("dying.py")
-EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each sixth step
-FEW = 6
+EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each eighth step
+FEW = 8
 
 
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
@@ -78,7 +78,7 @@ def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_pat
 )
 @pytest.mark.parametrize("victim", ["client-master", "server-master", "server"])
 def test_a_server_that_is_a_client_too_leaves_the_old_store_or_the_new(tmp_path, victim):
-    stride = 1 if EVERY else 10
+    stride = 1 if EVERY else 14
     found = died(tmp_path, ["overwrite"], victim, stride=stride, kind="shared")["overwrite"]
     assert found["steps"] >= 10
     assert {"old"} <= found["states"].keys() <= {"old", "new"}

@@ -64,7 +64,7 @@ def test_bad_documents_end_it_or_are_listed(parcast, docs):
     assert said.status == 3
     assert "must be text, got a PNG picture. Leave it out." in said.err
     assert "Traceback" not in said.err
-    said = parcast("run", "features", docs, "--skip-errors", "-np", 2)
+    said = parcast("run", "features", docs, "--skip-errors")
     assert said.status == 0
     assert f"skipped 1   {docs}/x.png: must be text, got a PNG picture. Leave it out." in said.out
     assert "Noun phrases of 7 documents" in said.out
