@@ -11,7 +11,6 @@ TYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
-NO_EXTRA = "the extra arrays is not installed"
 
 
 def any_bits(shape, dtype, seed):

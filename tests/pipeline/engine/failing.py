@@ -115,11 +115,6 @@ def refuses(*_):
     raise ValueError("this one is bad")
 
 
-def merge_slowly(a, b):
-    time.sleep(0.001)
-    return a + b
-
-
 def identity(i):
     return i
 
@@ -170,7 +165,6 @@ RUNS = {
     "busy": FIFTY | {"task": raises_while_another_works},
     "busy forever": FIFTY | {"task": is_ready},
     "killed": FIFTY | {"task": is_killed},
-    "killed with checkpoint": FIFTY | {"task": is_killed, "checkpoint": "kept"},
     "exits with 3": BAD | {"task": ends(3)},
     "exits with 0": BAD | {"task": ends(0)},
     "crashes": BAD | {"task": ends(crash)},

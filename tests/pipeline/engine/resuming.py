@@ -40,7 +40,6 @@ def array(i):
 
 
 CASES = {
-    "text": {"task": text, "batch": 1},
     "batches": {"task": text, "batch": 8, "fan_in": 4},
     "counts": {"task": counts, "merge": "counts", "shards": 3, "batch": 2, "on_error": "skip"},
     "every": {"task": text, "every": 7, "server": "served.jsonl", "batch": 1},
