@@ -34,13 +34,12 @@ def share_found(counts, runs, *, size, noise=0.03, shape="a power of p", seed=0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("counts", [(1, 2, 4), (1, 2, 4, 8), (1, 4), (4, 8, 16, 32, 64)])
-@pytest.mark.parametrize("size", [SIZE, 2 * SIZE])
-def test_a_trend_of_20_percent_is_found_in_95_of_100_tables(counts, shape, size):
-    assert share_found(counts, 3, size=size, shape=shape) >= 0.95
+@pytest.mark.parametrize("counts", [(1, 2, 4), (1, 4), (4, 8, 16, 32, 64)])
+def test_a_trend_of_20_percent_is_found_in_95_of_100_tables(counts, shape):
+    assert share_found(counts, 3, size=SIZE, shape=shape) >= 0.95
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.03, 0.06, 0.1])
+@pytest.mark.parametrize("noise", [0.01, 0.1])
 @pytest.mark.parametrize(("counts", "runs"), [((1, 2, 4), 3), ((1, 2, 4, 8), 2), ((1, 8), 6)])
 def test_no_trend_is_seen_where_there_is_none(counts, runs, noise):
     few = 2 * np.sqrt(CHANCE / TABLES)  # by chance of so few tables

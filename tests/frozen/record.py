@@ -20,7 +20,6 @@ A case stands in `cases/GROUP.toml`: a command line, several of them, or a table
     columns    widths of the screen, each run of its own; 0 is a pipe (by default only that)
     stdin      what stands there, from the table `files` or the examples
     terminal   true where standard output is a terminal with colours
-    keys_only  true where nothing but the keys of the JSON is kept, because its values are measured
     process    true to run it in a process of its own; all others run in this one
     needs      a package without which the case is left out
 
@@ -93,7 +92,6 @@ class Case:
     columns: tuple[int, ...] = (0,)
     stdin: str = ""
     terminal: bool = False
-    keys_only: bool = False
     process: bool = False
     needs: str = ""
     files: dict[str, str] = field(default_factory=dict, repr=False)
@@ -217,9 +215,6 @@ def _command(case: Case, line: str) -> Iterator[str]:
     run = _in_a_process if case.process else _in_this_process
     script = words.pop(0) if program == "python" else ""
     status, out, err = run(words, stdin, script=script, is_terminal=case.terminal)
-    if case.keys_only:  # what it measured decides on warnings and status
-        yield "".join(f"{key}\n" for key in sorted(set(_keys(json.loads(out)))))
-        return
     yield _whole(out)
     if err:
         yield f"-- standard error\n{_whole(err)}"
@@ -266,17 +261,6 @@ def _in_a_process(
         env=os.environ | {"PYTHONPATH": source, "PYTHONIOENCODING": "utf-8"},
     )
     return ended.returncode, ended.stdout, ended.stderr
-
-
-def _keys(value: object, place: str = "") -> Iterator[str]:
-    """Name the keys of a document, as `rows[].time_s`."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield f"{place}{key}"
-            yield from _keys(inner, f"{place}{key}.")
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _keys(inner, f"{place.removesuffix('.')}[].")
 
 
 def document(result: object) -> None:

@@ -16,8 +16,8 @@ from tests.fuzzing.known import KNOWN
 from tests.fuzzing.mutations import mutated
 from tests.fuzzing.readers import READERS
 
-DOCUMENTS = 8  # of each reader
-MUTANTS = {False: 12, True: 3}  # of each document of a fast reader, and of a slow one
+DOCUMENTS = 6  # of each reader
+MUTANTS = {False: 6, True: 2}  # of each document of a fast reader, and of a slow one
 LARGEST = 10_000  # bytes of a changed document
 SUBJECT = "Files that are read"
 BOUNDS = f"at most {SECONDS:.0f} s, and {MEMORY // 10**9} GB beyond the size of the file"
