@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from parcast.applications.text.features.tokens import without_statistics
 from parcast.errors import ParameterError, RunFailed
 from parcast.needs import install
 from parcast.places import load
@@ -49,9 +48,8 @@ def textblob_tagger() -> Tagger:
     versions up to the last that has it are required.
     """
     try:
-        with without_statistics():
-            from textblob._text import find_tags
-            from textblob.en import lexicon
+        from textblob._text import find_tags
+        from textblob.en import lexicon
     except ImportError as error:
         raise RunFailed(
             "The tagger textblob requires the package textblob from 0.18 to below 0.21. "

@@ -8,12 +8,10 @@ A token has no white space in it. The tokens of the Penn Treebank have contracti
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from parcast.errors import RunFailed
 from parcast.needs import install
@@ -26,7 +24,6 @@ ABBREVIATIONS: Final = (  # whose period ends no sentence
     " cf viz approx e.g i.e p.m a.m u.s"
 )
 PARAGRAPH: Final = re.compile(r"(?:(?!\n\n).)+", re.DOTALL)
-STATISTICS: Final = "scipy.stats"
 # A straight quotation mark would be rewritten as two accents, of which the place is not known.
 QUOTES: Final = str.maketrans('"', "\u201d")
 
@@ -62,36 +59,10 @@ def sentences(text: str) -> Iterator[Sentence]:
 def _tokenisers() -> tuple[Spans, Spans]:
     """Load what finds sentences and words."""
     try:
-        with without_statistics():
-            from nltk.tokenize import NLTKWordTokenizer
-            from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+        from nltk.tokenize import NLTKWordTokenizer
+        from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
     except ImportError as error:
         raise RunFailed(f"Tokens need nltk. Install with: {install('features')}") from error
     known = PunktParameters()
     known.abbrev_types = set(ABBREVIATIONS.split())
     return PunktSentenceTokenizer(known).span_tokenize, NLTKWordTokenizer().span_tokenize
-
-
-@contextmanager
-def without_statistics() -> Iterator[None]:
-    """Import NLTK without SciPy's statistics, which it loads for one test of association.
-
-    They take longer than all the rest of it. That test loads them when it is called.
-    """
-    if {"nltk", STATISTICS} & sys.modules.keys():
-        yield
-        return
-    sys.modules[STATISTICS] = None  # type: ignore[assignment]  # as where they are not installed
-    try:
-        yield
-    finally:
-        del sys.modules[STATISTICS]
-    from nltk.metrics import association
-
-    association.fisher_exact = _fisher_exact
-
-
-def _fisher_exact(*arguments: Any, **keys: Any) -> Any:
-    from scipy.stats import fisher_exact  # type: ignore[import-untyped]  # SciPy ships no types
-
-    return fisher_exact(*arguments, **keys)
