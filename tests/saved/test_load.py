@@ -43,6 +43,9 @@ MADE = {
     "explained program": lambda: parcast.explain(*PREDICT, p=[4, 16], law_error=False),
     "check": lambda: parcast.check([RUNS], against=RUNS, tolerate=0.05),
     "comparison": lambda: parcast.compare(RUNS, RUNS, p=[1, 8]),
+    "validation of a program": lambda: parcast.validate_program(
+        PREDICT[0], {"p": [4, 16], "d": [1, 2], "time": [300.0, 120.0]}, PREDICT[1]
+    ),
     "varied": lambda: parcast.predict(*PREDICT, p=[4], vary={"network.bandwidth": [1e7, 1e8]}),
 }
 

@@ -33,7 +33,9 @@ VERBS: Final = {
     "compare": "parcast.deciding.compare.compare:compare",
     "explain-descriptions": ("parcast.deciding.explain.descriptions.explain:explain_descriptions"),
     "explain-timings": "parcast.deciding.explain.timings.explain:explain_timings",
+    "validate-program": "parcast.prediction.trials.validate:validate_program",
 }
+VALIDATION: Final = "parcast.validation.saved:SavedValidation"
 SCHEMA: Final = re.compile(r"parcast/([a-z-]+)/(\d+)")
 VERSIONS: Final[Mapping[str, int]] = {}  # of documents that are not at version 1
 CLOSE: Final = 1e-6  # relative difference of numbers that are the same [1] [D]
@@ -52,10 +54,11 @@ def load(path: AnyPath) -> Result:
     Returns
     -------
     Result
-        A forecast, prediction, match, plan, explanation, check or comparison of runs is made again
-        from the runs or descriptions that its document holds, and checked against the numbers that
-        were written, to 1e-6 of each. Any other result, or one of which this version computes
-        other numbers, comes with its rows and its document as they were written: a `SavedResult`.
+        A forecast, prediction, match, plan, explanation, check or comparison, and what
+        `validate_program` gives, is made again from the runs or descriptions that its document
+        holds, and checked against the numbers that were written, to 1e-6 of each. Any other
+        result, or one of which this version computes other numbers, comes with its rows and its
+        document as they were written: a `SavedResult`.
 
     Raises
     ------
@@ -73,7 +76,9 @@ def load(path: AnyPath) -> Result:
     """
     name = os.fspath(path)
     document = document_in(path)
-    saved = SavedResult(document=document)
+    is_validation = document["schema"].split("/")[1].endswith("validation")
+    made_of: type[SavedResult] = loaded(VALIDATION) if is_validation else SavedResult
+    saved = made_of(document=document)
     call = document.get("call")
     if not isinstance(call, dict) or str(call.get("verb")) not in VERBS:
         return saved

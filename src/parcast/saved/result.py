@@ -18,7 +18,7 @@ MOST_ROWS: Final = 40
 class SavedResult(Result):
     """The document of a result, as it was written: rows, and all else by its keys.
 
-    It can be compared, and written again. It has no picture.
+    It can be compared, and written again; of validations it has the picture.
     """
 
     _sheet = "parcast.saved.result:sheet_of"
@@ -42,7 +42,7 @@ class SavedResult(Result):
 
     def __repr__(self) -> str:
         """Say what it is the document of."""
-        return f"SavedResult({self.schema}: {len(list(self.rows()))} rows)"
+        return f"{type(self).__name__}({self.schema}: {len(list(self.rows()))} rows)"
 
 
 def sheet_of(told: SavedResult, *, show_all: bool = False) -> Sheet:

@@ -5,6 +5,7 @@ median of the runs lies outside it. Points of disturbed runs are pale. What othe
 grey.
 """
 
+from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,12 +17,13 @@ from parcast.show.pictures.scales import scale_time, span
 from parcast.units import percent
 from parcast.validation.comparison import Comparison
 from parcast.validation.result import Validated, Validation
+from parcast.validation.saved import SavedCase, SavedSubject, SavedValidation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Compared: TypeAlias = Comparison[Any, Any]
+Compared: TypeAlias = Comparison[Any, Any] | SavedCase
 
 SHORTEST: Final = 0.1  # lower end of an interval that is drawn, of the upper [1]
 PALE: Final = 0.4  # of points where disturbed runs count
@@ -32,12 +34,15 @@ DISTURBED: Final = "pale: disturbed runs"
 OUTSIDE: Final = "outside its interval"
 
 
-def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "Figure":
+def figure_of_validation(
+    validation: Validation | SavedValidation, ax: "Axes | None" = None
+) -> "Figure":
     """One figure, 8 inches wide; that of one subject can be drawn in `ax`. Of more 9 are drawn."""
-    parts = validation.parts[:MOST_PANELS]
+    every: Sequence[Validated | SavedSubject] = validation.parts
+    parts = every[:MOST_PANELS]
     if ax is not None:
         hint = "Leave it out, or draw a validation of one program."
-        canvas.require_one_panel(len(validation.parts), hint)
+        canvas.require_one_panel(len(every), hint)
         _draw(ax, parts[0])
         canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
@@ -49,13 +54,13 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
             each.set_axis_off()
         for each, part in zip(grid, parts, strict=False):
             _draw(each, part)
-        before = " before the runs," if validation.saved.at else ""
+        before = " before the runs," if validation.predicted_at else ""
         figure.suptitle(f"Predicted{before} and measured", fontsize="large")
         canvas.writer().add_legend(figure, canvas.entries_of(grid))
     return figure
 
 
-def _draw(ax: "Axes", part: Validated) -> None:
+def _draw(ax: "Axes", part: Validated | SavedSubject) -> None:
     """Draw one subject."""
     rows = part.compared
     ends = [(_lower(x), x.upper or x.predicted) for x in rows]
@@ -64,7 +69,7 @@ def _draw(ax: "Axes", part: Validated) -> None:
     low, high = span(ends) if ends else (0.1, 1.0)
     line = np.array([low, high])
     ax.plot(line, line, color=GREY, lw=1.0, label="predicted = measured")
-    tolerance = part.rule.tolerance
+    tolerance = part.tolerance
     if tolerance is not None:
         ax.fill_between(
             line,

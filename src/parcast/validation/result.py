@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.show.result import Result
@@ -13,6 +13,13 @@ from parcast.timings.disturbed import name_of_time
 from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
 from parcast.validation.subject import Findings, Rule, Saved
 from parcast.validation.verdict import Quietness, Verdict, verdict_of
+
+AGREEMENT: Final = {  # what a person reads, by the words of the JSON document
+    "holds": "agrees",
+    "does not hold": "disagrees",
+    "cannot tell": "inconclusive",
+    "not compared": "not compared",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,9 +60,12 @@ class Validated:
     @property
     def agreement(self) -> str:
         """Whether law and measured times agree, in the words that a person reads."""
-        if self.holds is None:
-            return "inconclusive" if self.compared else "not compared"
-        return "agrees" if self.holds else "disagrees"
+        return AGREEMENT[self.answer]
+
+    @property
+    def tolerance(self) -> float | None:
+        """Error that its rule tolerates; None where it has none. [1]."""
+        return self.rule.tolerance
 
     @property
     def compared(self) -> tuple[Comparison[Any, Any], ...]:
@@ -69,7 +79,7 @@ class Validated:
 
     def within(self, x: Comparison[Any, Any]) -> dict[str, Any]:
         """Whether the error of a case is tolerated, with the key of the JSON document."""
-        limit, error = self.rule.tolerance, x.error()
+        limit, error = self.tolerance, x.error()
         return {} if limit is None else {"within": None if error is None else abs(error) <= limit}
 
     def to_document(self) -> dict[str, Any]:
@@ -82,6 +92,7 @@ class Validated:
             "verdict": list(self.verdict.rules),
             "reason": self.verdict.reason or None,
             "busy": self.quietness.is_busy,
+            **({} if self.tolerance is None else {"tolerance": self.tolerance}),
             "accuracy": {
                 key or "all": accuracy_document(self.accuracy(**{what: key}), self.rule)
                 for what, keys in (("way", self._ways), ("kind", self._kinds))
@@ -152,6 +163,11 @@ class Validation(Result):
         return tuple(x for part in self.parts for x in part.compared)
 
     @property
+    def predicted_at(self) -> str:
+        """When its predictions were saved, in UTC; "" where the runs were there before them."""
+        return self.saved.at
+
+    @property
     def ended_by(self) -> str:
         """What ended it before all was compared: "interrupted", "time limit" or ""."""
         if self.left_out:
@@ -203,7 +219,7 @@ class Validation(Result):
     def comparisons(self) -> Iterator[dict[str, Any]]:
         """Give one row for each subject and case, all with the same keys."""
         rows = [
-            {self.names[1]: part.name, **x.row, **part.within(x)}
+            {self.names[1]: part.name, **x.row, **part.within(x), "kind": x.kind}
             for part in self.parts
             for x in part.comparisons
         ]
@@ -255,7 +271,7 @@ class Validation(Result):
             ],
             "failures": [{self.names[1]: name, "why": why} for name, why in self.failures.items()],
             "left_out": list(self.left_out),
-            "predicted_at": self.saved.at or None,
+            "predicted_at": self.predicted_at or None,
             "predictions_file": self.saved.path or None,
             "predictions": list(self.saved.made),
             "testbed": self.conditions.place or None,

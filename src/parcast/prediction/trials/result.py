@@ -13,6 +13,7 @@ from parcast.descriptions.fit_record import KINDS, OwnLawError, validated_law_er
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.laws.allowances import platform_of
+from parcast.saved.call import Call
 from parcast.validation.comparison import Comparison, quiet
 from parcast.validation.result import Validation
 
@@ -44,6 +45,7 @@ class ProgramValidation(Validation):
     program: Program
     machine: Machine
     are_speedups: bool = False  # measured times are those of speedups, over the described one
+    call: Call | None = None  # what made it, with the descriptions: for `parcast.load`
 
     @property
     def cases(self) -> tuple[Comparison[Configuration, None], ...]:
@@ -85,4 +87,5 @@ class ProgramValidation(Validation):
     def to_document(self) -> dict[str, Any]:
         """Everything as one JSON document."""
         described = {"machine": self.machine.name, "are_speedups": self.are_speedups}
-        return Validation.to_document(self) | described
+        call = {} if self.call is None else {"call": self.call.to_document()}
+        return Validation.to_document(self) | described | call

@@ -30,6 +30,7 @@ from parcast.prediction.grid import require_times
 from parcast.prediction.notes import doubts_of_law, warnings_of
 from parcast.prediction.predict import sampled_ends, sets_of, widened
 from parcast.prediction.trials.result import Configuration, ProgramValidation
+from parcast.saved.call import Call
 from parcast.show.sheet import Fact
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measure import require_times_of_runs
@@ -149,6 +150,16 @@ def validate_program(
         machine=machine,
         are_speedups=measurements.measure.is_relative,
         seed=seed,
+        call=Call(
+            verb="validate-program",
+            arguments={
+                "program": program,
+                "runs": measurements,
+                "machine": machine,
+                "law_error": law_error,
+                "seed": seed,
+            },
+        ),
     )
 
 
