@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import parcast
+from parcast.show.dataset import GridNote
+from tests.kernels.trials.made import FakeRanks
 
 pytest.importorskip("xarray")
 SEVERAL = {
@@ -41,9 +43,19 @@ def test_a_prediction_is_over_all_that_was_varied():
 
 def test_rows_that_do_not_fill_a_grid_leave_gaps_and_say_so():
     table = parcast.check({**SEVERAL, "p": [1, 2, 4, 1, 2, 8]}, against=SEVERAL)
-    with pytest.warns(UserWarning, match="Rows are at 7 of 8 points of the grid of machine, p"):
+    with pytest.warns(GridNote, match="Rows are at 7 of 8 points of the grid of machine, p"):
         dataset = table.to_xarray()
     assert np.isnan(dataset["ratio"].sel(machine="a", p=8))
+
+
+def test_a_result_without_axes_of_its_own_is_over_the_columns_that_tell_its_rows_apart(tmp_path):
+    validation = parcast.validate("sort", launcher=FakeRanks(), p=[1, 2], quick=True)
+    assert [*validation.to_xarray().sizes] == ["p", "n"]
+    validation.save(tmp_path / "saved.json")
+    saved = parcast.load(tmp_path / "saved.json")
+    assert saved.to_xarray().identical(validation.to_xarray().assign_attrs(title=repr(saved)))
+    plan = parcast.plan_io("32x16x16", "3x4x2", servers=[1, 2, 3])
+    assert [*plan.to_xarray().sizes] == ["mesh"]  # which servers follow from
 
 
 def test_axes_that_are_none_are_refused():

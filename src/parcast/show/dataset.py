@@ -22,6 +22,10 @@ SPARSEST: Final = 0.01  # share of a grid that rows must fill
 SMALL: Final = 10_000  # points of a grid that may be as sparse as it is
 
 
+class GridNote(UserWarning):
+    """Rows do not fill the grid of their axes."""
+
+
 def dataset_of(result: "Result", axes: Sequence[str] | None = None) -> Any:
     """Give the rows of a result as a dataset, over axes or those of its own."""
     try:
@@ -34,10 +38,11 @@ def dataset_of(result: "Result", axes: Sequence[str] | None = None) -> Any:
     columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
     known = [name for name, cells in columns.items() if any(x is not None for x in cells)]
     names = _checked(columns, axes) if axes else axes_of(result._axes, known)
+    names = names or distinguishing(columns)
     if not names:
         raise ParameterError(
             "axes",
-            must="be named, as these rows have none of their own",
+            must="be named, as no columns tell these rows apart",
             got="none",
             hint=f"Name columns, such as to_xarray({[*columns][:1]}).",
         )
@@ -75,6 +80,31 @@ def axes_of(outline: str, columns: Iterable[str]) -> list[str]:
     if outline.startswith("*"):
         return every[: every.index(outline[1:])] if outline[1:] in every else []
     return [name for name in outline.split() if name in every]
+
+
+def distinguishing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Choose the first columns that tell rows apart, none that follows from the others.
+
+    >>> distinguishing({"law": ["a", "a"], "p": [1, 2], "double": [2, 4], "time_s": [8.0, 5.0]})
+    ['p']
+    """
+    fewest = 2 if len(next(iter(columns.values()), ())) > 1 else 1  # values of an axis
+    chosen: dict[str, Sequence[Any]] = {}
+    for name, cells in columns.items():
+        if all(isinstance(x, str | int | float) for x in cells) and len({*cells}) >= fewest:
+            chosen[name] = cells
+            if _are_apart(chosen):
+                break
+    for name in reversed([*chosen]):
+        others = {x: y for x, y in chosen.items() if x != name}
+        chosen = others if others and _are_apart(others) else chosen
+    return [*chosen] if _are_apart(chosen) else []
+
+
+def _are_apart(columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether columns tell all rows apart."""
+    rows = [*zip(*columns.values(), strict=True)]
+    return len({*rows}) == len(rows)
 
 
 def _checked(columns: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
@@ -135,7 +165,7 @@ def _places(columns: Mapping[str, Sequence[Any]], values: Mapping[str, NDArray[A
                 got=f"rows at {filled}",
                 hint="Use to_pandas(), or fewer axes.",
             )
-        warnings.warn(f"Rows are at {filled}: the others are NaN.", stacklevel=4)
+        warnings.warn(f"Rows are at {filled}: the others are NaN.", GridNote, stacklevel=4)
     return tuple(np.array(x, dtype=np.intp) for x in numbers)
 
 

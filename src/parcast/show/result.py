@@ -138,7 +138,8 @@ class Result(metaclass=_Listed):
         ----------
         axes : sequence of str, optional
             Columns of the rows that are axes. By default those of the result: the columns that
-            tell series apart, `p`, and what else was varied.
+            tell series apart, `p`, and what else was varied; else the first columns that tell
+            its rows apart.
 
         Raises
         ------
