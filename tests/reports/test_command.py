@@ -37,7 +37,8 @@ def test_a_table_and_descriptions_become_one_page(parcast, table, tmp_path):
     assert said.status == 0, said.err
     assert said.err.startswith(f"parcast: wrote {page}: 4 answers: Forecast of times.csv; ")
     text = page.read_text(encoding="utf-8")
-    assert len(titles(text)) == 4
+    assert len(titles(text)) == 5
+    assert titles(text)[-1] == "Sources"
     assert text.count("<figure>") == 4
     assert "IBM SP-2" in text
 
@@ -118,7 +119,7 @@ def test_one_table_as_markdown(parcast, table, tmp_path):
 @pytest.mark.parametrize(
     ("file", "options", "status", "says"),
     [
-        ("t", [], 2, "-o must name a file. Write for example -o report.html."),
+        ("t", ["-o", "-"], 2, "-o must name a file. Write for example -o report.html."),
         ("t", ["-o", "r.png"], 2, "-o must be a path that ends in .html, .md, .tex"),
         ("p", ["-o", "r.html"], 2, "needs a MACHINE. Name its file too."),
         ("m", ["-o", "r.html"], 2, "needs a PROGRAM. Name its file too."),
@@ -134,6 +135,40 @@ def test_what_cannot_be_reported_is_refused(parcast, file, options, status, says
     said = parcast("report", known.get(file, file), *options)
     assert (said.status, says in said.err) == (status, True), said.err
     assert not [*Path().glob("r.*")]
+
+
+@pytest.mark.usefixtures("there")
+def test_without_a_name_the_page_is_report_html_in_this_folder(parcast):
+    for _ in range(2):  # the second takes the place of the first
+        said = parcast("report", "times.csv")
+        assert (said.status, said.err[:27]) == (0, "parcast: wrote report.html:")
+    assert "Forecast of times.csv" in Path("report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.fault(
+    "Output files",
+    "`parcast report` without -o, where report.html is not a page of parcast.",
+    promise="Status 2; it is named, and left as it is.",
+)
+@pytest.mark.usefixtures("there")
+def test_a_page_of_somebody_else_is_left_as_it_is(parcast):
+    Path("report.html").write_text("<!DOCTYPE html>mine")
+    said = parcast("report", "times.csv")
+    assert (said.status, "report.html is no page of parcast" in said.err) == (2, True)
+    assert Path("report.html").read_text() == "<!DOCTYPE html>mine"
+
+
+def test_sources_of_several_answers_stand_once_at_the_end(parcast, tmp_path):
+    page = tmp_path / "report.html"
+    parcast("report", PROGRAM, MACHINE, "-p", "16,64", "-o", page)
+    text = page.read_text(encoding="utf-8")
+    before, _, last = text.partition("<h2>Sources</h2>")
+    sources = re.findall(r"<li>(.*?)</li>", last)
+    assert sources
+    assert all(text.count(f">{x}<") == 1 for x in sources)
+    assert "<dt>Sources</dt>" not in before
+    parcast("predict", PROGRAM, MACHINE, "-p", "16", "-o", page)
+    assert "<dt>Sources</dt>" in page.read_text(encoding="utf-8")
 
 
 def test_a_table_that_is_too_short_is_refused_and_an_old_page_stays(parcast, table, tmp_path):

@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 
 COUNTS: Final = tuple(2**k for k in range(7))  # of processors of a program, where none are given
 VERSION: Final = "parcast/forecast/1"  # schema of saved results that are compared
+PAGE: Final = "report.html"  # where nothing else is named
 HELP: Final = """Write one page about a program from everything that is known of it.
 
 FILE may be a table of timings, PROGRAM and MACHINE, profiles, and results that were saved with -o
 x.json. Two tables or saved forecasts, and nothing else, are compared as well, the first as the
-base. The page needs no network: it can be sent, printed and put on a server.
+base. The page needs no network: it can be sent, printed and put on a server. Without -o it is
+report.html in this folder, which takes the place of another page of parcast only.
 
 \b
 Exit status: 0  written
@@ -49,7 +51,7 @@ Exit status: 0  written
 
 \b
 Examples:
-  parcast report times.csv -o report.html
+  parcast report times.csv
   parcast report program.toml machine.toml times.csv -p 1,8,64 -o report.html
   parcast report before.csv after.csv --title "Release 2" -o report.html
 """
@@ -64,7 +66,7 @@ Examples:
 @set_option
 @select_option
 @scaling_option
-@output_option("Write the page to PATH, which ends in .html, .md or .tex.")
+@output_option(f"Write the page to PATH, which ends in .html, .md or .tex. By default {PAGE}.")
 def command(
     ctx: click.Context,
     /,
@@ -79,12 +81,12 @@ def command(
     outputs: tuple[str, ...],
 ) -> int:
     """Write the page and return the exit status."""
-    if not outputs or "-" in outputs:
-        raise click.UsageError("-o must name a file. Write for example -o report.html.", ctx)
+    if "-" in outputs:
+        raise click.UsageError(f"-o must name a file. Write for example -o {PAGE}.", ctx)
     if "-" in files:
         raise click.UsageError("FILE must be a file, got -. Save standard input first.", ctx)
-    places = Outputs(outputs, formats=DOCUMENTS)
-    places.check(files)
+    outputs = outputs or _own_page()
+    Outputs(outputs, formats=DOCUMENTS).check(files)
     from parcast.show.documents import save_sheets, titled
     from parcast.show.page.page import answer_for, save_page
 
@@ -99,6 +101,17 @@ def command(
     many = "one answer" if len(answers) == 1 else f"{len(answers)} answers"
     tell_written(*outputs, more=f"{many}: {'; '.join(x.title for x in answers)}")
     return ANSWERED
+
+
+def _own_page() -> tuple[str]:
+    """Name the page that is written where no other is named; refuse a file that is none."""
+    from parcast.show.page.page import is_page
+
+    if os.path.lexists(PAGE) and not (os.path.isfile(PAGE) and is_page(PAGE)):
+        raise click.UsageError(
+            f"{PAGE} is no page of parcast, and is left as it is. Name another file: -o x.html."
+        )
+    return (PAGE,)
 
 
 def _results(

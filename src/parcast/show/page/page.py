@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 LONG: Final = 24  # rows of a table from which it has a height of its own
 LONGEST: Final = 300  # characters of what a picture says in words
-ABOUT: Final = {"law": "Method", "sources": "Sources"}  # of a document, and what it is called
+SOURCES: Final = "sources"  # of a document; those of several answers stand once, at the end
+ABOUT: Final = {"law": "Method", SOURCES: "Sources"}  # of a document, and what it is called
+GENERATOR: Final = '<meta name="generator" content="parcast">'  # of every page
+HEAD: Final = 1000  # characters of a page that have it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,12 +97,14 @@ def page_of(answers: Sequence[Answer], *, title: str = "", command: str = "") ->
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} - parcast</title>\n<style>\n{part('page.css')}</style>\n"
+        f"{GENERATOR}\n<title>{escape(title)} - parcast</title>\n<style>\n{part('page.css')}</style>\n"
         f"</head>\n<body>\n<header>\n<h1>{escape(title)}</h1>\n{_contents(titles)}</header>\n"
         "<main>\n"
     )
     for i, (answer, heading) in enumerate(zip(answers, headings, strict=True), start=1):
         yield from section_of(answer, i, heading=heading)
+    if len(answers) > 1:
+        yield from _sources(answers)
     yield f"</main>\n<footer>\n{_made_by(command)}</footer>\n"
     yield f"<script>\n{part('page.js')}</script>\n</body>\n</html>\n"
 
@@ -145,8 +150,23 @@ def section_of(answer: Answer, number: int | str, *, heading: str = "") -> Itera
     for sheet in answer.sheets:
         is_named = one_line(sheet.title) == one_line(answer.title)
         yield _scrolling(answer_of(replace(sheet, title="") if is_named else sheet))
-    yield from _origin(answer.origin)
+    yield from _origin({x: y for x, y in answer.origin.items() if not heading or x != SOURCES})
     yield "</section>\n"
+
+
+def _sources(answers: Iterable[Answer]) -> Iterator[str]:
+    """Give the sources of several answers, each once."""
+    said = (text for x in answers for text in _texts(x.origin.get(SOURCES)))
+    items = "".join(f"<li>{escape(x)}</li>" for x in dict.fromkeys(said))
+    if items:
+        yield '<section class="answer" id="sources" aria-label="Sources">\n'
+        yield f"<h2>{ABOUT[SOURCES]}</h2>\n<ul>{items}</ul>\n</section>\n"
+
+
+def _texts(said: Any) -> list[str]:
+    """Take one or several texts of a document."""
+    texts = [said] if isinstance(said, str) else said or []
+    return [one_line(str(text)) for text in texts]
 
 
 def _scrolling(html: str) -> str:
@@ -165,9 +185,7 @@ def _origin(document: Mapping[str, Any]) -> Iterator[str]:
     """Give where an answer comes from: method, sources, files with their hashes, options."""
     facts: list[tuple[str, str]] = []
     for key, name in ABOUT.items():
-        said = document.get(key)
-        texts = [said] if isinstance(said, str) else said or []
-        facts += [(name, escape(one_line(str(text)))) for text in texts]
+        facts += [(name, escape(text)) for text in _texts(document.get(key))]
     inputs = document.get("inputs")
     facts += _inputs(inputs if isinstance(inputs, Mapping) else {})
     if facts:
@@ -218,6 +236,12 @@ def save_page(
     from parcast.files.document import write_document
 
     write_document(path, page_of(answers, title=title, command=command))
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a page of parcast."""
+    with Path(path).open(encoding="utf-8", errors="replace") as stream:
+        return GENERATOR in stream.read(HEAD)
 
 
 def save_result(result: "Result", path: str | os.PathLike[str], **options: Any) -> None:
