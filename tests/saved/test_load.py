@@ -97,7 +97,7 @@ def test_any_other_result_comes_with_its_rows(tmp_path):
     assert isinstance(again, parcast.SavedResult)
     assert again.schema == "parcast/simulation/1"
     assert [row["p"] for row in again.rows()] == [row["p"] for row in result.rows()]
-    assert "Saved result, parcast/simulation/1" in str(again)
+    assert "Saved simulation" in str(again)
     again.save(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text()) == again.to_document()
 

@@ -50,14 +50,22 @@ def sheet_of(told: SavedResult, *, show_all: bool = False) -> Sheet:
     every = list(told.rows())
     rows = every if show_all else every[:MOST_ROWS]
     names = [x for x in (rows[0] if rows else ()) if any(row.get(x) is not None for row in rows)]
-    columns = [Column(title=name, cells=[_cell(row.get(name)) for row in rows]) for name in names]
+    columns = [_column(name, [row.get(name) for row in rows]) for name in names]
     left = len(every) - len(rows)
     warnings = told.document.get("warnings")
     return Sheet(
-        title=f"Saved result, {told.schema}",
+        title=f"Saved {told.schema.split('/')[1].replace('-', ' ')}",
         tables=(Table(forms=(Form(columns=columns),) if columns else ()),),
         warnings=tuple(map(str, warnings)) if isinstance(warnings, list) else (),
         left_out=f"{len(rows)} of {len(every)} rows are shown. All of them" if left else "",
+    )
+
+
+def _column(name: str, values: list[Any]) -> Column:
+    """Write a column, texts to the left."""
+    is_text = all(isinstance(x, str | None) for x in values)
+    return Column(
+        title=name, cells=[_cell(x) for x in values], align="left" if is_text else "right"
     )
 
 

@@ -97,7 +97,8 @@ def page_of(answers: Sequence[Answer], *, title: str = "", command: str = "") ->
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{GENERATOR}\n<title>{escape(title)} - parcast</title>\n<style>\n{part('page.css')}</style>\n"
+        f"{GENERATOR}\n<title>{escape(title)} - parcast</title>\n"
+        f"<style>\n{part('page.css')}</style>\n"
         f"</head>\n<body>\n<header>\n<h1>{escape(title)}</h1>\n{_contents(titles)}</header>\n"
         "<main>\n"
     )
