@@ -358,8 +358,15 @@ def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
 
 
 @pytest.mark.usefixtures("uncovered")
-@pytest.mark.parametrize("counts", [(1, 2, 4, 8), (24, 96, 640), (2, 47, 175, 649, 2410)])
-@pytest.mark.parametrize(("series", "furthest"), [(1, 10**6), (2, 16), (9, 4096), (9, 10**6)])
+@pytest.mark.parametrize(
+    ("series", "furthest", "counts"),
+    [
+        (1, 10**6, (24, 96, 640)),
+        (2, 16, (1, 2, 4, 8)),
+        (9, 4096, (2, 47, 175, 649, 2410)),
+        (9, 10**6, (24, 96, 640)),
+    ],
+)
 def test_no_labels_overlap(series, furthest, counts):
     names = [f"kernel {i}" for i in range(series)]
     figure = figure_of(forecast(several(names, counts=counts), [furthest]), overlay=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -411,6 +411,7 @@ tables = st.lists(
 )
 
 
+@settings(max_examples=10)
 @given(
     rows=tables,
     p=st.none() | st.lists(st.sampled_from([1, 2, 5, 64, 10**6]), min_size=1, max_size=3),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -21,6 +21,7 @@ def told(runs, p=ASKED, **asked):
     return np.stack([found.lower, found.time, found.upper])
 
 
+@settings(max_examples=8)
 @given(bound=st.floats(0.1, 1e4), more=st.floats(1.0, 10.0))
 def test_a_higher_bound_never_lowers_the_forecast(bound, more):
     less = told(RUNS.with_cut_off(p=32, time=bound))

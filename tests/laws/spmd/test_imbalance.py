@@ -113,7 +113,9 @@ def test_clusters_get_their_groups_in_turn():
 )
 def test_it_is_near_a_simulation(kind, bursts):
     given = phase(kind, bursts=bursts, bursts_per_io=20, compute={"variability": "exponential"})
-    told = parcast.simulate(Program(phase=[given]), MACHINE, p=[4, 16], d=2, seed=2)
+    told = parcast.simulate(
+        Program(phase=[given]), MACHINE, p=[4, 16], d=2, seed=2, precision=0.02
+    )
     law = told.predicted
     beyond = np.maximum(np.maximum(law - told.upper, told.lower - law), 0) / told.time
     assert (beyond < 0.03).all()
