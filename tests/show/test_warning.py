@@ -35,7 +35,7 @@ def test_a_plain_text_is_a_warning_of_its_own_kind_in_the_middle():
     [
         ({"A": wide(1)}, "Wide: 1."),
         ({"A": wide(1), "B": None}, "A: Wide: 1."),
-        ({"A": wide(1), "B": wide(2), "C": wide(1)}, "B, worst of 3 series: Wide: 2."),
+        ({"A": wide(1), "B": wide(2), "C": wide(1)}, "B, the worst of 3 series: Wide: 2."),
         ({"A": "w", "B": "w", "C": "w"}, "All 3 series: w"),
         ({"A": "w", "B": "w", "C": None}, "A, B: w"),
         ({"A": "w", "B": "w", "C": "w", "D": None}, "A and 2 more series: w"),

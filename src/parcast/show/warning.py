@@ -186,4 +186,4 @@ def _who(names: Sequence[str], warnings: Sequence[RankedWarning], parts: int, no
         return ", ".join(names) if len(names) == 2 else f"{worst} and {len(others)} more {noun}"
     if len({warning.size for warning in warnings}) == 1:
         return f"{worst}, and similarly {len(others)} more {noun}"
-    return f"{worst}, worst of {len(names)} {noun}"
+    return f"{worst}, the worst of {len(names)} {noun}"
