@@ -100,7 +100,7 @@ def test_there_is_no_forecast_where_the_interval_spans_more_than_thirtyfold(parc
     told = forecast(FALLING, [64, 10**5])
     (text,) = told.verdict
     assert text.startswith("No forecast at p = 100000: the 90 % interval spans a factor of ")
-    assert text.endswith("Measure a run at p = 50000.")
+    assert text.endswith("Measure a run at p = 128.")
     note = told.notes[0]
     assert note.no_forecast == (10**5,)
     assert f"The last useful count is p = {note.useful_upto}." in text
@@ -140,7 +140,8 @@ def test_neither_a_knee_nor_a_planned_run_is_where_there_is_no_forecast():
     planned = plan_runs(runs, p=10**7, runs=9)
     assert planned
     assert all(run.upper / run.lower <= WIDEST_USEFUL for run in planned)
-    beyond = plan_runs(runs, p=10**7, runs=9, beyond=True)
+    assert max(run.at["p"] for run in planned) == 4 * max(FALLING["p"])
+    beyond = plan_runs(runs, p=10**7, runs=9, upto=10**6, beyond=True)
     assert any(run.upper / run.lower > WIDEST_USEFUL for run in beyond)
 
 

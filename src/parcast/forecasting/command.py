@@ -129,7 +129,8 @@ Examples:
 @option(
     "--upto",
     Whole(1),
-    "Largest processor count of a suggested run. By default below the largest count of -p.",
+    "Largest processor count of a suggested run. By default below the largest count of -p and, "
+    "without donors, at most 4 times the largest measured one.",
     metavar="P",
 )
 @beyond_option("a knee, or a suggested run,")
@@ -369,11 +370,16 @@ def sheets_of_plan(
     if planned is None:
         return
     from parcast.forecasting.next_runs.sheet import sheet_of_plan
+    from parcast.forecasting.series.verdict import FURTHEST_RUN
 
     largest = max(question.p.values) if question.p else int(max(forecast.p))
     where = f"up to p = {question.upto}"
     if question.upto is None:
         where = f"below p = {largest} (--upto {largest} includes it)"
+        known = {int(FURTHEST_RUN * note.measured[1]) for note in forecast.notes}
+        if min(known) < largest and not (question.donors or question.target):
+            most = f"p = {max(known)}" if len(known) == 1 else "4 times the largest measured p"
+            where = f"up to {most} (--upto {largest} allows larger ones)"
     if not question.beyond:
         where += " whose own time can be forecast (--beyond allows others)"
     yield sheet_of_plan(planned, question.plan_runs, where=where)

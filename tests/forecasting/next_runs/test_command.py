@@ -112,5 +112,5 @@ def test_runs_are_planned_for_the_counts_held_out_where_no_others_are_asked_for(
         parcast("forecast", ROOT / "examples/finite_difference/times.csv", *options).out.split()
     )
     assert "upper / lower end of the interval at p = 64" in told
-    assert "below p = 64 (--upto 64 includes it)" in told
+    assert "up to p = 16 (--upto 64 allows larger ones)" in told
     assert "narrows the intervals at other counts, not the widest one" in told

@@ -139,10 +139,10 @@ def test_runs_of_a_series_shorten_the_reach():
     runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     run, *_ = plan_runs(runs, p=128, runs=3)
     told = forecast(runs, p=128)
-    assert run.at == {"p": 64.0}
+    assert run.at == {"p": 32.0}
     assert 2 * run.before == pytest.approx(float(np.log(told.upper / told.lower)))
-    assert run.cost == pytest.approx(64 * run.time)
-    assert run.because == "reduces the extrapolation to p = 128 from 16x to 2x"
+    assert run.cost == pytest.approx(32 * run.time)
+    assert run.because == "reduces the extrapolation to p = 128 from 16x to 4x"
     assert run.after < run.before
 
 

@@ -31,7 +31,7 @@ from parcast.forecasting.own_runs.call_paths import profile_of
 from parcast.forecasting.own_runs.cut_off import CutOffRuns, cut_off_runs
 from parcast.forecasting.series.curve import Curve, curve_of
 from parcast.forecasting.series.question import ForecastQuestion, counts_of, question_of
-from parcast.forecasting.series.verdict import WIDEST_USEFUL
+from parcast.forecasting.series.verdict import FURTHEST_RUN, WIDEST_USEFUL
 from parcast.forecasting.surface.method import coordinates_of
 from parcast.forecasting.surface.runs import (
     SurfaceRuns,
@@ -108,6 +108,19 @@ def answers_itself(
     return np.asarray(np.isin(runs[:, 0], requested) & other)
 
 
+def _smaller_runs(
+    program: SurfaceRuns,
+    requested: Array,
+    combinations: Array,
+    allowed: Array | None,
+    reach: float,
+) -> Array:
+    """Runs that are smaller than what is asked for, up to `reach` times the largest measured p."""
+    largest, most = float(program.axes[:, 0].max()), float(requested.max())
+    runs = candidates_of(program, combinations, allowed, min(most, reach * largest))
+    return runs[~answers_itself(runs, requested, combinations, beyond=most > largest)]
+
+
 def plan_runs(
     measurements: MeasurementsLike,
     p: ArrayLike | None = None,
@@ -134,7 +147,8 @@ def plan_runs(
     runs : int, default 3
         Number of runs to plan for each series, at least 1. [1]
     upto : int, optional
-        Largest count of a planned run. By default below the largest of `p`; where that was
+        Largest count of a planned run. By default below the largest of `p` and, without `counts`
+        and `donors`, at most four times the largest measured one; where the largest of `p` was
         measured at other values, any run but those in `p`. [1]
     counts : array_like, optional
         Counts that planned runs may have. By default the measured ones, the next ones by factors
@@ -183,7 +197,7 @@ def plan_runs(
     requested = question.p
     runs = as_whole("runs", runs, least=1, hint="Plan 3.")
     allowed = None if counts is None else counts_of("counts", counts)
-    most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
+    most = np.inf if upto is None else float(counts_of("upto", upto)[0])
     programs, values, series = _programs(question)
     elsewhere = _elsewhere(question, series)
     wanted = WantedRuns(runs, cost, beyond)
@@ -196,12 +210,11 @@ def plan_runs(
         if not has_donors and (why := why_refused(program, requested, values)):
             refused.append(why)
             continue
-        candidates = candidates_of(program, combinations, allowed, most)
-        if upto is None:
-            is_beyond = most > program.axes[:, 0].max()
-            candidates = candidates[
-                ~answers_itself(candidates, requested, combinations, beyond=is_beyond)
-            ]
+        if upto is not None:
+            candidates = candidates_of(program, combinations, allowed, most)
+        else:
+            reach = np.inf if has_donors or allowed is not None else FURTHEST_RUN
+            candidates = _smaller_runs(program, requested, combinations, allowed, reach)
         planned[i] = []
         if has_donors:
             with_donors[i] = candidates[:, 0]

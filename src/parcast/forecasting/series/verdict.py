@@ -37,6 +37,7 @@ WIDE: Final = "wide interval"  # kind of the warning that a verdict takes the pl
 NEARLY_EQUAL: Final = 0.05  # relative difference of times that take "as long" [D]
 TOO_CLOSE: Final = 1.5  # factor between the counts below which times show no scaling [D]
 MOST_NAMED: Final = 4  # counts
+FURTHEST_RUN: Final = 4.0  # times the largest measured count, of a run that is advised unasked [D]
 COUNTS_A_DOUBLING: Final = 24  # steps of 3 % between the counts that are looked at
 COPIES: Final = (
     "Were these independent copies? Under the mpirun of another MPI each rank runs alone, and the "
@@ -227,10 +228,14 @@ def _no_forecast(
 def run_to_make(target: float, first: float, last: float) -> float:
     """Give the count of a run from which a forecast at `target` is a doubling away, or itself.
 
-    >>> run_to_make(1024, 1, 32), run_to_make(48, 1, 32), run_to_make(1, 64, 128)
-    (512.0, 48.0, 2.0)
+    It is at most four times the largest measured one.
+
+    >>> run_to_make(128, 1, 32), run_to_make(48, 1, 32), run_to_make(1, 64, 128)
+    (64.0, 48.0, 2.0)
+    >>> run_to_make(1e9, 1, 32)
+    128.0
     """
     if target > last:
         half = float(np.ceil(target / 2))
-        return half if half > last else float(target)
+        return min(half, FURTHEST_RUN * last) if half > last else float(target)
     return float(2 * target) if 2 * target < first else float(target)
