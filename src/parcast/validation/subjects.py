@@ -213,7 +213,9 @@ def _parts(
 def _refuse(failures: Mapping[str, str]) -> NoReturn:
     """Say why there is no answer at all."""
     if failures:
-        why = "; ".join(f"{name}: {text}" for name, text in failures.items())
+        why = next(iter(failures.values()))
+        if len({*failures.values()}) > 1:
+            why = "; ".join(f"{name}: {text.removesuffix('.')}" for name, text in failures.items())
         raise RunFailed(f"No program could be validated. {why}")
     raise FitFailed(
         "The time limit was reached before anything was predicted. Allow more time.",

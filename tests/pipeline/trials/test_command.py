@@ -57,6 +57,16 @@ def test_a_law_that_does_not_agree_has_the_status_1(parcast, engine):
     assert said.err == "parcast: no: The law does not hold for adaptive.\n"
 
 
+def test_a_reason_that_all_laws_share_is_said_once(parcast, monkeypatch):
+    monkeypatch.setattr("parcast.mpi.find.find_spec", lambda _: None)
+    said = asked(parcast)
+    assert said.status == 4
+    assert said.err == (
+        "parcast: No program could be validated. Starting ranks needs mpi4py, which is not "
+        'installed. Install mpi4py and an MPI with: pip install "parcast[mpi]"\n'
+    )
+
+
 def test_every_form_has_the_same_facts(parcast, engine, tmp_path):
     engine(Engine(noise=0.01))
     table, document, picture = (tmp_path / f"a.{x}" for x in ("csv", "json", "svg"))
