@@ -109,6 +109,19 @@ def test_a_prediction_is_drawn_without_matplotlib(tmp_path, options):
     assert "</svg>" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
+def test_an_amount_that_one_of_two_machines_has_is_set_there(parcast, tmp_path):
+    text = MACHINE.read_text(encoding="utf-8").replace('saturation = "120 MB/s"', "")
+    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
+    asked = ["report", PROGRAM, tmp_path / "plain.toml", MACHINE, "-p", "64"]
+    page = tmp_path / "report.md"
+    said = parcast(*asked, "--set", "network.saturation=1 GB/s", "-o", page)
+    assert said.status == 0, said.err
+    assert "network.saturation | 1 GB/s |" in page.read_text(encoding="utf-8")
+    said = parcast(*asked, "--set", "network.saturated=1 GB/s", "-o", page)
+    assert said.status == 2
+    assert "Did you mean network.saturation?" in said.err
+
+
 def test_one_table_as_markdown(parcast, table, tmp_path):
     said = parcast("report", table, "-o", tmp_path / "report.md")
     assert said.status == 0, said.err

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -73,29 +73,57 @@ def refuse_set(ctx: click.Context, file: str) -> None:
 
 def read_subject(program_file: str, machine_files: Sequence[str]) -> DescribedSubject:
     """Read a program and its machines, with the amounts that the command was told to set."""
+    return read_subjects([program_file], machine_files)[0]
+
+
+def read_subjects(
+    program_files: Sequence[str], machine_files: Sequence[str]
+) -> list[DescribedSubject]:
+    """Read programs and their machines; what is set goes to each file that gives it."""
     from parcast.descriptions.toml_files import read_machine, read_program
 
-    kept = and_text(read_program)
-    (program, text), from_program = read_description(program_file, kept, argument="PROGRAM")
-    read = [read_description(x, and_text(read_machine), argument="MACHINE") for x in machine_files]
-    machines, from_machines = [x for (x, _), _ in read], [x for _, x in read]
+    read = [_read(x, read_program, "PROGRAM") for x in program_files]
+    there = [_read(x, read_machine, "MACHINE") for x in machine_files]
     given = given_amounts(click.get_current_context(silent=True))
+    programs, machines = ([x.described for x in files] for files in (read, there))
     for name in given:
-        require_known(name, program, machines, "--set")
-    own = {name: x for name, x in given.items() if name in program.parameters()}
-    if own:
-        program, from_program["set"] = _set(text, own, program, program_file), own
-    for i, machine in enumerate(machines):
-        theirs = {x: given[x] for x in given if x in machine.parameters() and x not in own}
-        if theirs:
-            machines[i] = _set(read[i][0][1], theirs, machine, machine_files[i])
-            from_machines[i]["set"] = theirs
-    return DescribedSubject(
-        program=program,
-        machines=machines,
-        from_program=from_program,
-        from_machines=from_machines,
-    )
+        require_known(name, programs, machines, "--set")
+    subjects = []
+    for own in read:
+        theirs = {x: given[x] for x in given if x not in own.described.parameters()}
+        program, from_program = own.setting(given)
+        each = [x.setting(theirs) for x in there]
+        subjects.append(
+            DescribedSubject(
+                program=program,
+                machines=[x for x, _ in each],
+                from_program=from_program,
+                from_machines=[x for _, x in each],
+            )
+        )
+    return subjects
+
+
+class _Read(NamedTuple):
+    """A description as its file has it."""
+
+    file: str
+    described: Any
+    text: str
+    source: dict[str, Any]
+
+    def setting(self, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
+        """Set the amounts that it has; also say where it comes from."""
+        own = {x: given[x] for x in given if x in self.described.parameters()}
+        if not own:
+            return self.described, self.source
+        return _set(self.text, own, self.described, self.file), self.source | {"set": own}
+
+
+def _read(file: str, reader: Any, argument: str) -> _Read:
+    """Read a description and its text."""
+    (described, text), source = read_description(file, and_text(reader), argument=argument)
+    return _Read(file, described, text, source)
 
 
 def changed(text: str, given: Mapping[str, str], described: "Program | Machine") -> str:
@@ -126,21 +154,22 @@ def _set(text: str, given: Mapping[str, str], described: Any, file: str) -> Any:
 
 
 def require_known(
-    name: str, program: "Program", machines: Sequence["Machine"], option: str
+    name: str, programs: Sequence["Program"], machines: Sequence["Machine"], option: str
 ) -> None:
     """Refuse the name of a parameter that no file gives, and say which may have been meant."""
-    known = {*program.parameters(), *(x for each in machines for x in each.parameters())}
+    known = {x for each in programs for x in each.parameters()}
+    known |= {x for each in machines for x in each.parameters()}
     if name in known and name not in OTHERWISE:
         return
-    hint = _not_given(name, program, machines) or _nearest(name, sorted(known))
+    hint = _not_given(name, programs, machines) or _nearest(name, sorted(known))
     raise click.UsageError(
         f"{option} must name a parameter that the files give, got {shown(repr(name))}. {hint}"
     )
 
 
-def _not_given(name: str, program: "Program", machines: Sequence["Machine"]) -> str:
+def _not_given(name: str, programs: Sequence["Program"], machines: Sequence["Machine"]) -> str:
     """Say which file may give a parameter, where it is a key of one; "" where it is of none."""
-    for file, described, rest in _places(name, program, machines):
+    for file, described, rest in _places(name, programs, machines):
         value: Any = described
         for part in rest.split("."):
             if part not in getattr(type(value), "model_fields", {}):
@@ -153,13 +182,14 @@ def _not_given(name: str, program: "Program", machines: Sequence["Machine"]) -> 
 
 
 def _places(
-    name: str, program: "Program", machines: Sequence["Machine"]
+    name: str, programs: Sequence["Program"], machines: Sequence["Machine"]
 ) -> Iterator[tuple[str, Any, str]]:
     """Descriptions that a parameter may be of, and its name within them."""
     yield from (("MACHINE", machine, name) for machine in machines)
-    for i, phase in enumerate(program.phase):
-        label = program.label(i)
-        yield "PROGRAM", phase, name.removeprefix(f"{label}." if label else "")
+    for program in programs:
+        for i, phase in enumerate(program.phase):
+            label = program.label(i)
+            yield "PROGRAM", phase, name.removeprefix(f"{label}." if label else "")
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -196,7 +196,7 @@ def _varied(requested: dict[str, str], read: DescribedSubject) -> dict[str, list
     known = read.machine.parameters() | read.program.parameters()
     varied = {}
     for name, text in requested.items():
-        require_known(name, read.program, read.machines, "--vary")
+        require_known(name, [read.program], read.machines, "--vary")
         try:
             varied[name] = parse_range(text, known[name].dimension, name=f"--vary {name}")
         except ValueError as error:

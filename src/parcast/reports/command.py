@@ -8,7 +8,7 @@ import click
 
 from parcast.advice import Choice, ours
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.described import read_subject, refuse_set, set_option
+from parcast.cli.described import read_subjects, refuse_set, set_option
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import kind_of
 from parcast.cli.options import (
@@ -30,6 +30,8 @@ from parcast.errors import FileProblems, Problem
 from parcast.show.result import DOCUMENTS
 
 if TYPE_CHECKING:
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
     from parcast.show.page.page import Answer
     from parcast.show.result import Result
 
@@ -155,9 +157,10 @@ def _results(
         refuse_set(ctx, files[0])
         if wrong := [f"-{name}" for name in ("d", "n") if at[name]]:
             raise click.UsageError(f"{wrong[0]} requires PROGRAM. Leave it out.", ctx)
-    for program in programs:
-        for machine in machines:
-            yield from _of_descriptions(program, machine, at)
+    for read in read_subjects(programs, machines) if programs else ():
+        for machine, source in zip(read.machines, read.from_machines, strict=True):
+            sources = {"program": read.from_program, "machine": source}
+            yield from _of_descriptions(read.program, machine, at, sources)
     if profiles:
         from parcast.deciding.explain.profiles.explain import explain_profiles
 
@@ -212,18 +215,17 @@ def _of_table(
 
 
 def _of_descriptions(
-    program_file: str, machine_file: str, at: Mapping[str, Any]
+    program: "Program", machine: "Machine", at: Mapping[str, Any], sources: Mapping[str, Any]
 ) -> "Iterator[Result]":
     """Predict a program on a machine, and explain the largest count."""
     from parcast.deciding.explain.descriptions.explain import explain_descriptions
     from parcast.prediction.predict import predict
 
-    read = read_subject(program_file, [machine_file])
     given = {"p": [*COUNTS]} | {name: x.values for name, x in at.items() if x}
-    sources = read.inputs | {"options": {name: plain(x) for name, x in at.items()}}
+    inputs = {**sources, "options": {name: plain(x) for name, x in at.items()}}
     with spelled_with(OPTIONS | AXES, NoAnswer):
-        predicted = predict(read.program, read.machine, **given)
+        predicted = predict(program, machine, **given)
         last = {name: values[-1:] for name, values in given.items() if name != "p"}
-        explained = explain_descriptions(read.program, read.machine, **{"p": given["p"], **last})
-    yield with_inputs(predicted, **sources)
-    yield with_inputs(explained, **sources)
+        explained = explain_descriptions(program, machine, **{"p": given["p"], **last})
+    yield with_inputs(predicted, **inputs)
+    yield with_inputs(explained, **inputs)
