@@ -1,6 +1,7 @@
 """A server of the page in a process of its own, as a user has it, and what asks it."""
 
 import http.client
+import os
 import re
 import signal
 import subprocess
@@ -44,11 +45,15 @@ class Served:
 
 
 @contextmanager
-def serving(*files, folder):
-    """Serve a page of some files until the block ends, then end it as Ctrl-C does."""
+def serving(*files, folder, temporary=None):
+    """Serve a page of some files until the block ends, then end it as Ctrl-C does.
+
+    Its copies are in the folder `temporary`, by default that of the system.
+    """
+    env = {**os.environ, **({"TMPDIR": str(temporary)} if temporary else {})}
     command = [sys.executable, "-m", "parcast", "web", "--port", "0", *map(str, files)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=env
     )
     served = Served(process, process.stdout.readline().strip())
     try:

@@ -53,6 +53,21 @@ def test_a_slider_moved_by_keyboard_changes_the_answer_and_the_address(page):
     assert page.inner_text('[data-name="network.latency"] output').startswith("2.4 ms")
 
 
+def test_an_amount_that_is_set_can_be_reset_by_keyboard(page):
+    page.fill('[name="set.network.latency"]', "1 ms")
+    page.focus('[name="x.network.latency"]')
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector('#panel-predict .same:has-text("network.latency")')
+    assert page.locator(".reset:visible").count() == 1
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector('#panel-predict .same:not(:has-text("network.latency"))')
+    assert page.locator(".reset:visible").count() == 0
+    assert page.input_value('[name="set.network.latency"]') == ""
+    assert "network.latency" not in page.url
+    assert page.locator('[name="x.network.latency"]:focus').count() == 1
+
+
 def test_fields_answer_when_they_are_left_and_a_refusal_keeps_the_page(page):
     page.fill("#field-p", "1,2,4")
     page.keyboard.press("Tab")
@@ -98,6 +113,10 @@ def test_without_scripts_the_form_answers(chromium, served):
     page.click("#panel-plan a")
     page.wait_for_selector("#panel-plan svg")
     assert "network.latency=1 ms" in page.inner_text("#panel-plan .same")
+    page.click('[data-name="network.latency"] .reset')
+    page.wait_for_selector("#panel-plan svg")
+    assert "network.latency" not in page.inner_text("#panel-plan .same")
+    assert page.input_value("#field-p") == "1,2,4"
     context.close()
 
 

@@ -1,16 +1,13 @@
 """The served page: what it answers, whom it refuses, and how it ends."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPException
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -198,8 +195,11 @@ def ask_in_vain(page, path):
     promise="The page ends with status 0 within seconds; its folder is gone.",
 )
 def test_it_ends_at_once_and_leaves_nothing(tmp_path):
-    before = {x for x in os.listdir(tempfile.gettempdir()) if x.startswith("parcast-web-")}
-    with serving(*BTIO, TIMES, folder=tmp_path) as page:
+    here, copies = tmp_path / "here", tmp_path / "copies"
+    here.mkdir()
+    copies.mkdir()
+    with serving(*BTIO, TIMES, folder=here, temporary=copies) as page:
+        assert [x.name.startswith("parcast-web-") for x in copies.iterdir()] == [True]
         gone = socket.create_connection(("127.0.0.1", page.port))
         gone.sendall(
             f"GET /panel/ask HTTP/1.1\r\nHost: localhost\r\nCookie: {page.cookie}\r\n\r\n".encode()
@@ -220,9 +220,7 @@ def test_it_ends_at_once_and_leaves_nothing(tmp_path):
     assert time.perf_counter() - began < 20
     assert page.process.returncode == 0
     assert "Traceback" not in page.said
-    after = {x for x in os.listdir(tempfile.gettempdir()) if x.startswith("parcast-web-")}
-    assert after <= before
-    assert not [*Path(tmp_path).iterdir()]
+    assert [*copies.iterdir(), *here.iterdir()] == []
 
 
 @pytest.mark.fault(

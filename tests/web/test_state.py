@@ -1,6 +1,10 @@
 """What the page is asked: addresses, files, panels and amounts that are set."""
 
+import os
 import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from parcast.web.amounts import changed_description, require_size, scaled, set_a
 from parcast.web.folder import LARGEST, PageFolder
 from parcast.web.panels import panels_of
 from parcast.web.state import PageState
-from tests.conftest import ROOT
+from tests.conftest import ROOT, until
 
 BTIO = [ROOT / "examples" / "btio" / x for x in ("program.toml", "sp2.toml")]
 TIMES = ROOT / "examples" / "nas_bt" / "times.csv"
@@ -73,6 +77,30 @@ def test_values_never_become_options(folder):
     words = panel.words(options)
     assert words[-3:] == ["--processors=--json", "--vary=-o x.csv", "--set=a=-1 s"]
     assert shlex.split(panel.line(options, state))[1:] == [*words[:-1], "--set", "a=-1 s"]
+
+
+def test_a_file_whose_name_begins_as_an_option_is_written_as_a_path(folder):
+    folder.add("-x.csv", TIMES.read_bytes())
+    [panel, *_] = panels_of(asked(folder, ("file", "x.csv")))
+    assert panel.line([], asked(folder)) == "parcast forecast ./-x.csv"
+
+
+@pytest.mark.fault(
+    "The what-if page",
+    "The page is killed, or ended by SIGQUIT.",
+    promise="Its copies of files are removed.",
+)
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGKILL])
+def test_a_folder_is_gone_when_its_process_is(number, tmp_path):
+    text = f"""import os
+from parcast.web.folder import PageFolder
+with PageFolder() as folder:
+    open("x.csv", "w").close()
+    os.kill(os.getpid(), {int(number)})"""
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", text], check=False, env=env)
+    assert done.returncode == -number
+    until(lambda: not [*tmp_path.iterdir()])
 
 
 def test_more_points_than_a_page_answers_are_refused(folder):

@@ -99,6 +99,7 @@ def _served(folder: "PageFolder", listening: socket.socket) -> Sequence[str]:
     from parcast.signals import Terminated
     from parcast.simulation.workers import workers
     from parcast.web.application import WebPage
+    from parcast.web.connections import MOST, LimitedConnection
     from parcast.web.processes import AnswerProcesses, count_of_processes
 
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
@@ -114,6 +115,8 @@ def _served(folder: "PageFolder", listening: socket.socket) -> Sequence[str]:
             server_header=False,
             lifespan="off",
             timeout_graceful_shutdown=PATIENCE,
+            http=LimitedConnection,
+            limit_concurrency=MOST,
         )
         page.begin()
         click.echo(f"http://127.0.0.1:{port}/?token={token}")

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import tempfile
 import tomllib
 from collections.abc import Sequence
@@ -35,11 +36,12 @@ class PageFile:
 
 
 class PageFolder:
-    """A folder that is gone when the page ends, or the next one begins."""
+    """A folder that is gone when the page ends, however that is; else when the next one begins."""
 
     def __init__(self) -> None:
         _remove_left()
         self.path = tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-")
+        self._remover = _remover(self.path)
         self.before = os.getcwd()
         self._files: dict[str, PageFile] = {}
         self._lock = Lock()
@@ -53,6 +55,8 @@ class PageFolder:
         """Remove it."""
         os.chdir(self.before)
         shutil.rmtree(self.path, ignore_errors=True)
+        if self._remover is not None:
+            self._remover.communicate()
 
     @property
     def files(self) -> Sequence[PageFile]:
@@ -109,8 +113,26 @@ def _own_prefix() -> str:
     return f"{PREFIX}{plain_name(socket.gethostname())}-"
 
 
+def _remover(path: str) -> "subprocess.Popen[bytes] | None":
+    """Begin a small process that removes a folder when its pipe from this one is closed.
+
+    It is in a session of its own, where no signal of a terminal reaches it.
+    """
+    if os.name != "posix":
+        return None
+    command = ["sh", "-c", 'cat; rm -rf -- "$1"', "sh", path]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
+
+
 def _remove_left() -> None:
-    """Remove folders of pages that were killed."""
+    """Remove folders of pages that were killed together with what removes them."""
     for path in Path(tempfile.gettempdir()).glob(f"{_own_prefix()}*"):
         process = path.name.removeprefix(_own_prefix()).partition("-")[0]
         if os.name == "posix" and process.isdigit() and not _is_running(int(process)):

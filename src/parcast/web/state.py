@@ -6,7 +6,7 @@ checked by the commands that they go to.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -108,6 +108,12 @@ class PageState:
     def version(self) -> str:
         """What tells these files from others of their names."""
         return " ".join(f"{x.name}:{x.sha256[:12]}" for x in self.files)
+
+    def without(self, amount: str) -> "PageState":
+        """Give it with an amount as its file has it."""
+        texts = {x: y for x, y in self.texts.items() if x != amount}
+        powers = {x: y for x, y in self.powers.items() if x != amount}
+        return replace(self, texts=texts, powers=powers)
 
     def query(self) -> str:
         """Write it as an address has it."""

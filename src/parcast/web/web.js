@@ -67,8 +67,23 @@
     });
   };
 
+  // An amount that is set can be reset.
+  const markSet = () => document.querySelectorAll(".amount").forEach((box) => {
+    const [text, slider] = box.querySelectorAll("input");
+    box.classList.toggle("set", text.value !== "" || Number(slider.value) !== 0);
+  });
+  const reset = (event) => {
+    event.preventDefault();
+    const [text, slider] = event.target.closest(".amount").querySelectorAll("input");
+    text.value = "";
+    slider.value = 0;
+    slider.focus(); // the link goes
+    change(event);
+  };
+
   let pause = 0;
   const change = (event) => {
+    markSet();
     const address = `./?${query()}`;
     if (event.type === "input") history.replaceState(null, "", address);
     else history.pushState(null, "", address);
@@ -82,6 +97,7 @@
     form.addEventListener("submit", (event) => { event.preventDefault(); change(event); });
     document.querySelectorAll(".amount input[type=range]").forEach((x) => x.addEventListener("input", change));
     form.addEventListener("change", change);
+    document.querySelectorAll(".amount .reset").forEach((x) => x.addEventListener("click", reset));
     addEventListener("popstate", () => location.reload());
     document.querySelectorAll(".files input[type=checkbox]").forEach((x) => x.addEventListener("change", () => {
       location.search = query();
