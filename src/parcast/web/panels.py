@@ -48,7 +48,9 @@ class Panel:
 
     def line(self, options: Sequence[tuple[str, str]], state: PageState) -> str:
         """The command line, as a person types it: with the files as they were given."""
-        given = {x.name: x.given for x in state.files}
+        given = {
+            x.name: f"./{x.given}" if x.given.startswith("-") else x.given for x in state.files
+        }
         options = [(x, given.get(y, y) if x == "--donors" else y) for x, y in options]
         words = ["parcast", *self.command, *(given.get(x, x) for x in self.files)]
         for name, value in options:
