@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parcast.deciding.explain.explain import explain
 from parcast.descriptions.machine import ComputeNode, Machine, Price, Storage
 from parcast.descriptions.program import LAWS, Program
 from parcast.descriptions.toml_files import read_machine, read_program
@@ -131,7 +132,9 @@ def test_it_says_what_limits_and_where_that_changes():
     told = predict(program(), MACHINE, p=[1, 4, 16, 64, 256, 1024], d=[2])
     assert told.limited_by[0, 0] == "compute"
     (said,) = told.limits
-    assert said.startswith("computing, then communication from p = 256 (")
+    assert said.startswith("computing, then I/O from p = 154, then communication from p = 167 (")
+    explained = explain(program(), MACHINE, p=1024, d=2).limiting
+    assert [(x.p, x.resource) for x in explained[1:]] == [(154, "io"), (167, "communication")]
     saved = told.elasticity["communication"][-1, 0]
     assert said.endswith(f"(1% faster saves {saved:.2g}% at p = 1024)")
     many = predict(program(), MACHINE, p=[1, 64], d=np.arange(1, 10))

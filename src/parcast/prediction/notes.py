@@ -5,26 +5,19 @@ from contextlib import suppress
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
-from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program, doubts_of
 from parcast.errors import ParameterError
 from parcast.laws.allowances import LawError, how_to_measure
 from parcast.prediction.best_processors import least_between
+from parcast.prediction.limiting import AlongCounts, changes_in_words
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import Dimension, format_quantity, percent
 from parcast.words import axis_value, joined, listed
 
-SPENT_ON = {
-    "compute": "computing",
-    "communication": "communication",
-    "io": "I/O",
-    "synchronisation": "waiting for the slowest processor",
-}
 SHARED_IN_NODE = {  # keys of [node] by the rates that they bear on
     ("compute.rate",): ("memory_bandwidth",),
     ("network.bandwidth", "network.saturation"): ("network_bandwidth", "message_bandwidth"),
@@ -33,27 +26,31 @@ MOST_LINES = 4  # of what limits, for a grid with many values of d
 
 
 def limits_of(
-    by_resource: Breakdown,
-    time: Array,
+    program: Program,
+    machine: Machine,
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension] | None = None,
 ) -> tuple[str, ...]:
-    """Say which resource the time follows most along p, and from where another one.
+    """Say which resource the time follows most along p, from where on, and what it would save.
 
-    That is the one with the largest elasticity of time, `by_resource` over `time` [s]. One line
-    for each line of the grid along p, or for the first and the last of many.
+    One line for each line of the grid along p, or for the first and the last of many.
     """
     p = axes["p"]
-    slopes = np.stack([getattr(by_resource, name).reshape(len(p), -1) for name in RESOURCES])
-    dominant = np.argmax(slopes, axis=0)  # (p, lines)
-    elasticity = slopes.max(axis=0) / time.reshape(len(p), -1)
     others = [(name, values) for name, values in axes.items() if name != "p"]
-    order = np.argsort(p, kind="stable")
+    lines = int(np.prod([len(values) for _, values in others], dtype=np.int64))
     return tuple(
         place_of(others, line, dimensions or {})
-        + _along(p[order], dominant[order, line], elasticity[order, line])
-        for line in described_lines(dominant.shape[1])
+        + _along(AlongCounts(program, machine, _point(others, line), p), p)
+        for line in described_lines(lines)
     )
+
+
+def _along(along: AlongCounts, p: Array) -> str:
+    """Say what limits in the range of p, and what more of it would save at the end."""
+    changes = along.leading()
+    changes = changes[max(sum(start <= p.min() for start, _ in changes) - 1, 0) :]
+    saved = along.elasticity[:, -1].max()
+    return f"{changes_in_words(changes)} (1% faster saves {saved:.2g}% at p = {p.max():.0f})"
 
 
 def described_lines(lines: int) -> Sequence[int]:
@@ -74,19 +71,6 @@ def place_of(
         if len(values) > 1
     ]
     return f"{', '.join(varied)}: " if varied else ""
-
-
-def _along(p: Array, dominant: NDArray[np.intp], elasticity: Array) -> str:
-    """Say what limits, in the order of p, and what more of it would save at the end."""
-    starts = [0, *(np.flatnonzero(np.diff(dominant)) + 1).tolist()]
-    if len(starts) > MOST_LINES:  # it goes back and forth: say how it ends
-        starts = starts[-1:]
-    limits = []
-    for start in starts:
-        what = SPENT_ON[RESOURCES[dominant[start]]]
-        since = f" from p = {p[start]:.0f}" if start else ""
-        limits.append(f"{what}{since}")
-    return f"{', then '.join(limits)} (1% faster saves {elasticity[-1]:.2g}% at p = {p[-1]:.0f})"
 
 
 def fastest_of(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import Argument, ParameterError
-from parcast.prediction.notes import SPENT_ON
+from parcast.prediction.limiting import SPENT_ON
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import GridAxis, Shown, shown_of, thinned
 from parcast.prediction.surface import draw_contours, draw_map, draw_surface

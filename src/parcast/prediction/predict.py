@@ -132,7 +132,7 @@ def predict(
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
-        limits=limits_of(by_resource, breakdown.time, axes, grid.dimensions),
+        limits=limits_of(program, machine, axes, grid.dimensions),
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes),

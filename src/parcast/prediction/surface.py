@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.prediction.notes import SPENT_ON
+from parcast.prediction.limiting import SPENT_ON
 from parcast.prediction.quantities import DrawnQuantity, quantity_of
 from parcast.prediction.shown import GridAxis, Shown, thinned
 from parcast.show.pictures import canvas

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.descriptions.breakdown import RESOURCES, STEP, Breakdown
+from parcast.descriptions.breakdown import STEP
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -56,16 +56,6 @@ def varies(program: Program, machine: Machine, at: Mapping[str, Array], name: st
     except ParameterError:
         return False
     return True
-
-
-def shares_and_slopes(
-    program: Program, machine: Machine, at: Mapping[str, Array]
-) -> tuple[Breakdown, dict[str, Array]]:
-    """Time by what it is spent on [s], and the elasticity of each resource [1]."""
-    at = with_servers(machine, at)
-    parts = program.times(machine, at)
-    slopes = program.resource_slopes(machine, at)
-    return parts, {name: np.asarray(getattr(slopes, name) / parts.time) for name in RESOURCES}
 
 
 def ends_of(value: Array, sampled: Array | None, half_width: Array) -> tuple[Array, Array]:

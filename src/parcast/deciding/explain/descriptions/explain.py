@@ -20,10 +20,9 @@ from parcast.deciding.explain.descriptions.elasticities import (
     elasticities,
     ends_of,
     sampled_elasticities,
-    shares_and_slopes,
     varies,
 )
-from parcast.deciding.explain.descriptions.extremes import AlongCounts, used, without_end
+from parcast.deciding.explain.descriptions.extremes import used, without_end
 from parcast.deciding.explain.descriptions.result import (
     AmountEffect,
     DescriptionsExplained,
@@ -47,6 +46,7 @@ from parcast.errors import ParameterError
 from parcast.laws.allowances import law_errors, law_half_width
 from parcast.laws.spmd.demands import with_servers
 from parcast.prediction.grid import grid_of, require_times
+from parcast.prediction.limiting import AlongCounts, shares_and_slopes
 from parcast.prediction.notes import doubts_of_law, warnings_of
 from parcast.prediction.predict import INTERVAL, SampledSets, sampled_ends, sets_of, widened
 from parcast.saved.call import Call, array_of
@@ -121,7 +121,7 @@ def explain_descriptions(
     time, lower, upper = run.times(at)
     require_times(time, {"p": counts})
     amounts, no_effect = _amounts(run)
-    along = AlongCounts(program, machine, at, float(counts[-1]))
+    along = AlongCounts(program, machine, at, counts)
     resources = _resources(run, along)
     effects = {x.name: float(x.elasticity[-1]) for x in amounts}
     use = {x.resource: float(x.elasticity[-1]) for x in resources}

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from parcast.deciding.explain.descriptions.extremes import SATURATED
 from parcast.deciding.explain.descriptions.result import DescriptionsExplained
-from parcast.deciding.explain.descriptions.sheet import INFINITE, TELLING, place_of
+from parcast.deciding.explain.descriptions.sheet import TELLING, place_of
 from parcast.descriptions.breakdown import RESOURCES
+from parcast.prediction.limiting import SATURATED, SPENT_ON
 from parcast.show.pictures import canvas, colours
 from parcast.show.pictures.scales import scale_p
 
@@ -70,7 +70,7 @@ def _along(ax: "Axes", result: DescriptionsExplained) -> None:
             colour, dashes = COLOURS[name]
             marker = "o" if len(counts) == 1 else ""
             ax.plot(
-                counts, values, color=colour, ls=dashes, lw=2, marker=marker, label=INFINITE[name]
+                counts, values, color=colour, ls=dashes, lw=2, marker=marker, label=SPENT_ON[name]
             )
     for i, change in enumerate(result.limiting[1:]):
         label = "another resource limits" if not i else None

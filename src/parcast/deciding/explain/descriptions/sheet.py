@@ -12,7 +12,8 @@ from parcast.deciding.explain.descriptions.result import (
     Upgrade,
 )
 from parcast.deciding.sheet import some_of, time_text
-from parcast.prediction.notes import SPENT_ON, law_error_of
+from parcast.prediction.limiting import SPENT_ON, changes_in_words
+from parcast.prediction.notes import law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.units import TIME_UNITS, format_quantity, in_percent
 from parcast.words import common_unit, listed, rounded, rounded_interval, whole
@@ -21,9 +22,7 @@ MOST_AMOUNTS: Final = 10
 MOST_ALONE: Final = 6
 MOST_PAIRS: Final = 4
 MOST_COUNTS: Final = 3  # beside the largest
-MOST_CHANGES: Final = 4  # of what limits along p
 TELLING: Final = 0.005  # share of the time from which an upgrade is shown
-INFINITE: Final = {"compute": "computing", "communication": "communication", "io": "I/O"}
 
 
 def sheet_of(result: DescriptionsExplained, *, show_all: bool = False) -> Sheet:
@@ -207,7 +206,7 @@ def _resources(result: DescriptionsExplained) -> Iterator[Table]:
             },
         )
     )
-    name = Column(title="resource", cells=[INFINITE[x.resource] for x in shown], align="left")
+    name = Column(title="resource", cells=[SPENT_ON[x.resource] for x in shown], align="left")
     froms = ["" if x.saturated_from is None else f"p = {x.saturated_from}" for x in shown]
     saturated = Column(title="saturated", unit="from", cells=froms)
     share, follow = _percents(shares, "share"), _percents(follows, "1 % faster")
@@ -232,7 +231,7 @@ def _resources(result: DescriptionsExplained) -> Iterator[Table]:
 
 def _facts(result: DescriptionsExplained) -> Iterator[Fact]:
     """What limits along p, where the time tends, and what it is based on."""
-    yield Fact("limited by", limits_in_words(result))
+    yield Fact("limited by", changes_in_words([(x.p, x.resource) for x in result.limiting]))
     for x in result.extremes:
         text = extreme_in_words(x)
         yield Fact("limit" if x.kind != "bound" else "bound", text)
@@ -303,21 +302,10 @@ def _percents_of(ends: tuple[float, float, float]) -> str:
     return share_text(IntervalEstimate(value=ends[0], lower=ends[1], upper=ends[2]))
 
 
-def limits_in_words(result: DescriptionsExplained) -> str:
-    """Say what limits from which count on; of many changes the last ones."""
-    changes = result.limiting[-MOST_CHANGES:]
-    words = [
-        INFINITE[x.resource] + (f" from p = {x.p}" if i or x is not result.limiting[0] else "")
-        for i, x in enumerate(changes)
-    ]
-    often = " (and others before)" if len(changes) < len(result.limiting) else ""
-    return f"{', then '.join(words)}{often}"
-
-
 def extreme_in_words(x: Extreme) -> str:
     """Say where the time tends, in words."""
     if x.kind == "bound" and x.time is not None:
-        return f"{INFINITE[x.of]} infinitely fast: {_time(x.time)}"
+        return f"{SPENT_ON[x.of]} infinitely fast: {_time(x.time)}"
     what = "processors" if x.of == "p" else "disks"
     if x.time is not None:
         return f"{what} without end: {_time(x.time)}"
