@@ -12,6 +12,7 @@ from parcast.deciding.goals.needed import least_factor
 from parcast.deciding.goals.usable_counts import rule_of
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.request import time_kept, wall_time_limit
+from parcast.timings.measurements import Measurements
 
 RUNS = pc.Measurements(
     p=[1, 1, 2, 4, 4, 8, 16, 16],
@@ -299,6 +300,14 @@ def test_a_factor_is_found_where_more_of_it_first_makes_things_worse():
     assert factor == pytest.approx(first, rel=1e-3)
     assert least_factor(lambda x: 2 + 0 * x, 1000.0) is None
     assert least_factor(lambda x: 3 * x, 1e-3) == pytest.approx(1 / 3, rel=1e-5)
+
+
+@pytest.mark.parametrize("within", [70, 100, 119, 120, 150, 3600])
+def test_a_wall_time_limit_is_kept_as_surely_as_the_goal(within):
+    runs = Measurements(p=[1, 2, 4, 8, 16], time=[812.5, 420.1, 221.7, 121.3, 74.9])
+    best = pc.plan(runs, within=f"{within} s").recommended
+    assert best.limit_sure >= 0.9
+    assert best.time_limit <= max(60 * np.ceil(within / 60), 60)
 
 
 def test_disks_are_chosen_with_the_nodes():

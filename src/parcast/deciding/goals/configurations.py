@@ -168,7 +168,7 @@ class Weighed:
     def request(self, i: int) -> Request:
         """What a run of one takes, with its wall-time limit.
 
-        Where it meets the goals the limit is not above the longest time, in whole minutes.
+        Where it meets the goals the limit is not above the longest time, rounded up to minutes.
         """
         table, within, holds = self.table, self.goals.within, self.goals.limit_holds
         time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
@@ -177,11 +177,11 @@ class Weighed:
         count = float((table.nodes if no_cores else table.cores)[i])
         how: dict[str, Any] = {"certainty": holds, "is_of_nodes": no_cores}
         told = request_for(count, time, lower, upper, kept=kept, **how)
-        if within is None or told.time_limit <= max(within, MINUTE) or not self.fits[i]:
+        limit = np.inf if within is None else np.ceil(within / MINUTE * (1 - HAIR)) * MINUTE
+        if told.time_limit <= limit or not self.fits[i]:
             return told
-        limit = float(np.floor(within / MINUTE * (1 + HAIR))) * MINUTE
         sure = float(probability_up_to(limit, *(np.array([x]) for x in (time, lower, upper)))[0])
-        return replace(told, time_limit=limit, certainty=sure)
+        return replace(told, time_limit=float(limit), certainty=sure)
 
     @cached_property
     def is_front(self) -> NDArray[np.bool_]:
