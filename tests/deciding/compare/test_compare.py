@@ -99,7 +99,7 @@ def test_the_command_prints_both_tables_and_writes_the_same_facts(parcast, tmp_p
     said = parcast("compare", BASE, NEW, "-o", str(path))
     assert said.status == 0
     assert "base, new: geometric mean of the runs\n" in said.out
-    assert "base, new, change: median of the fits, the change over" in said.out
+    assert "base, change: median of the fits, the change over" in said.out
     document = json.loads(path.read_text())
     assert document["schema"] == "parcast/compare/1"
     assert [x["part"] for x in document["changes"]] == ["shared", "constant", "growing"]
@@ -276,3 +276,23 @@ def test_a_run_beside_a_forecast_widens_its_interval_by_the_noise_of_the_run():
     )
     exact = parcast.compare(told, told).ratios
     assert np.isfinite(exact.upper).all()
+
+
+def test_no_work_changes_between_equal_times():
+    runs = parcast.Measurements(p=[1, 2, 4, 8, 16], time=[812.5, 420.1, 221.7, 121.3, 74.9])
+    again = parcast.Measurements(p=runs.p, time=runs.time)
+    told = parcast.compare(runs, again)
+    assert len(told.changes) == 3
+    for x in told.changes:
+        assert x.change == pytest.approx(0.0, abs=1e-4)
+        assert x.new == pytest.approx(x.base, abs=0.02)
+        assert x.lower <= 0 <= x.upper
+
+
+def test_a_change_is_the_new_time_less_that_of_the_base():
+    runs = parcast.Measurements(p=[1, 2, 4, 8, 16], time=[812.5, 420.1, 221.7, 121.3, 74.9])
+    slower = parcast.Measurements(p=runs.p, time=runs.time + 20)
+    changes = {x.part: x for x in parcast.compare(runs, slower).changes}
+    whole = sum(x.base for x in changes.values())
+    for x in changes.values():
+        assert x.new - x.base == pytest.approx(x.change * whole, rel=0.1, abs=0.02 * whole)

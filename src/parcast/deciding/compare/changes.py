@@ -26,7 +26,7 @@ class PartChange:
     p: float  # the largest count in common [1]
     part: str  # `shared`, `constant` or `growing`
     base: float  # time of that work in the base [s]
-    new: float  # time of that work in the new version [s]
+    new: float  # the same in the new version: that of the base and the change [s]
     change: float  # new less base, over the whole time of the base there [1]
     lower: float  # lower end of the 90 % interval of the change [1]
     upper: float  # upper end of the 90 % interval of the change [1]
@@ -81,7 +81,8 @@ def _compared(cells: Cells, groups: dict[str, list[int]]) -> Iterator[PartChange
         np.quantile(change / whole, at, axis=1)
         for change, at in zip((new - most_old, new - old, most_new - old), QUANTILES, strict=True)
     )
-    before, after = (np.median(x, axis=1) for x in (old, new))
+    before = np.median(old, axis=1)
+    after = np.maximum(before + middle * np.median(whole, axis=1), 0.0)
     for i, name in enumerate(groups):
         for j, part in enumerate(PARTS):
             ends = (float(x[i, j]) for x in (before, after, middle, low, high))

@@ -57,8 +57,8 @@ def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
         ),
     ]
     legend = (
-        "shared: b/p; constant: a; growing: with log p, sqrt p, p or p^2; base, new, change: "
-        "median of the fits, the change over the whole time of the base there"
+        "shared: b/p; constant: a; growing: with log p, sqrt p, p or p^2; base, change: median of "
+        "the fits, the change over the whole time of the base there; new: base and change"
     )
     return (Table(title="what changed", forms=(Form(columns=columns),), legend=legend),)
 
