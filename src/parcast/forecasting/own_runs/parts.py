@@ -132,7 +132,7 @@ def split(
     squares = np.cumsum([random.chisquare(DOUBT, SAMPLES), *squares], axis=0)
     of_law = random.standard_normal((SAMPLES, width))
     of_runs = random.standard_normal((versions, SAMPLES, width))
-    if versions > 1:  # each sample again, with what scattered in one in the other: equal times stay
+    if versions > 1:  # each sample again with the scatter exchanged: equal times do not change
         half = np.arange(SAMPLES) % (SAMPLES // 2)
         drawn, squares, of_law = drawn[:, half], squares[:, half], of_law[half]
         of_runs[:, SAMPLES // 2 :] = of_runs[::-1, : SAMPLES // 2]
