@@ -102,6 +102,21 @@ def test_any_other_result_comes_with_its_rows(tmp_path):
     assert json.loads((tmp_path / "again.json").read_text()) == again.to_document()
 
 
+@pytest.mark.parametrize(
+    ("content", "got"),
+    [
+        (b"\x00\x8f\xff", "a file that is not JSON"),
+        (b"<!doctype html>", "a file that is not JSON"),
+        (b'{"schema": ', "damaged JSON: Expecting value"),
+    ],
+)
+def test_a_file_that_is_no_json_is_no_saved_result(tmp_path, content, got):
+    path = tmp_path / "r.html"
+    path.write_bytes(content)
+    with pytest.raises(FileProblems, match=f"must be a saved result, got {got}"):
+        parcast.load(path)
+
+
 def changed(path, change):
     document = json.loads(path.read_text())
     change(document)

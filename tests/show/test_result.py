@@ -394,10 +394,9 @@ def test_an_ending_that_is_no_format_is_refused_with_all_that_are(made):
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.json", "x.svg"])
-def test_a_folder_that_is_not_there_is_named(made, tmp_path, name):
-    with pytest.raises(FileNotFoundError) as refusal:
+def test_a_folder_that_is_not_there_is_named_with_how_to_make_it(made, tmp_path, name):
+    with pytest.raises(ParameterError, match=f"Make it: mkdir -p {tmp_path / 'no'}"):
         made("Forecast").save(tmp_path / "no" / name)
-    assert refusal.value.filename == str(tmp_path / "no")
 
 
 def test_its_rows_are_a_table_of_pandas(result):

@@ -110,7 +110,9 @@ def document_in(path: AnyPath) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _refused(name, f"must be JSON, got {shown(str(error))}") from None
+        is_damaged = text.lstrip()[:1] in ("{", b"{")
+        got = f"damaged JSON: {shown(str(error))}" if is_damaged else "a file that is not JSON"
+        raise _refused(name, f"must be a saved result, got {got}") from None
     schema = document.get("schema") if isinstance(document, dict) else None
     found = SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     if found is None:

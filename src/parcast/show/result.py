@@ -164,12 +164,19 @@ class Result(metaclass=_Listed):
         Raises
         ------
         ParameterError
-            If the ending is none of these.
+            If the ending is none of these, or no file can be written there.
         OSError
             If the file cannot be written; what was there before is still there.
         """
-        from parcast.files.document import csv_pieces, ending_of, json_pieces, write_document
+        from parcast.files.document import (
+            check_place,
+            csv_pieces,
+            ending_of,
+            json_pieces,
+            write_document,
+        )
 
+        check_place(path)
         own = (*TABLES, *DOCUMENTS, *(PICTURES if self._picture else ()))
         ending = ending_of(path, [f".{x}" for x in own])[1:]
         if ending == "csv":
