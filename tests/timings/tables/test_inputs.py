@@ -129,6 +129,8 @@ def test_what_has_several_readings_or_none_is_refused_with_what_decides(file, sa
         ("p,cpu_time_s\n1,9\n2,9\n", "must be a column, got p, cpu_time_s"),
         ("p,core-hours\n1,9\n2,9\n", "must be a column, got p, core-hours"),
         ('{"p": [1, 2]}\n', "got JSON that no importer knows"),
+        ("[[phase]]\n[phase.compute]\n", "got the description of a program. Predict with it: "),
+        ("processors = 2\n[compute]\n", "got the description of a machine. Predict with it: "),
     ],
 )
 def test_a_choice_is_left_to_the_user(text, says):

@@ -9,7 +9,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from parcast.advice import Command, File, ours
 from parcast.errors import Argument, ParameterError, Text
@@ -39,6 +39,7 @@ _SEPARATOR_LINE = r'(?i)"?sep=(.)"?'
 SACCT: Final = Command(
     ("sacct", "--parsable2", "--format=JobID,JobName,NTasks,AllocCPUS,ElapsedRaw,State")
 )
+_TOML_TABLE = r"\[\[?[A-Za-z_][\w. -]*\]\]?"
 _SACCT = {"jobid", "jobidraw", "jobname", "alloccpus", "allocnodes", "elapsed", "state", "ncpus"}
 
 Line = tuple[int, str]  # its number in the file, and its text
@@ -312,8 +313,12 @@ def _between_bars(text: str) -> list[str]:
 
 
 def _refuse_other_kinds(rows: Sequence[Line], faults: Faults) -> None:
-    """Refuse JSON and what `sacct` prints, which no separator makes a table of."""
+    """Refuse descriptions, JSON and what `sacct` prints, which no separator makes a table of."""
     line, first = rows[0]
+    if first.lstrip().startswith("[") or re.match(r"\s*[\w.-]+\s*=", first):
+        heads = [text.strip() for _, text in rows if re.fullmatch(_TOML_TABLE, text.strip())]
+        if heads:
+            _refuse_description("[[phase]]" in heads, faults)
     if first.lstrip()[:1] in "{[" and re.match(r'\s*[{\[]\s*(["{\[\]}]|$|[-0-9.]+\s*,)', first):
         faults.refuse(
             "must be a table of timings, got JSON that no importer knows. "
@@ -327,6 +332,17 @@ def _refuse_other_kinds(rows: Sequence[Line], faults: Faults) -> None:
             f"Print it again: {SACCT}",
             line=line,
         )
+
+
+def _refuse_description(is_program: bool, faults: Faults) -> NoReturn:
+    """Refuse a description in TOML: it is predicted with, not forecast from."""
+    own = File(faults.path)
+    files = (own, "machine.toml") if is_program else ("program.toml", own)
+    faults.refuse(
+        f"must be a table of timings, got the description of a "
+        f"{'program' if is_program else 'machine'}. Predict with it: "
+        f"{ours('predict', *files, '-p', '64')}"
+    )
 
 
 def _refuse_text(rows: Sequence[Line], faults: Faults) -> None:
