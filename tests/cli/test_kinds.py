@@ -58,6 +58,13 @@ def test_a_damaged_program_is_read_as_one(parcast, tmp_path):
         assert "program.toml: 1 problem\n  line 1  must be " in said.err
 
 
+def test_a_file_that_is_not_text_is_called_so(parcast, file):
+    said = parcast("predict", file(b"\x00p\x01", "bin.csv"), EXAMPLES / "btio/sp2.toml", "-p4")
+    assert said.status == 2
+    assert "needs one program file; " in said.err
+    assert "bin.csv is not text." in said.err
+
+
 def test_of_a_pipe_nothing_is_taken(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -19,6 +19,7 @@ NAMED: Final = {  # kinds of files in messages: one, and several
     "program": ("a program", "programs"),
     "machine": ("a machine", "machines"),
     "timings": ("a table of timings", "tables of timings"),
+    "binary": ("not text", "not text"),
 }
 _KEY = re.compile(r"\[\[?\s*([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*+)[\w.\s-]*+=")
 
@@ -73,6 +74,11 @@ def in_places(
 
 def _named(files: Sequence[tuple[str, str]]) -> str:
     """Say what each of some files is."""
+    from parcast.importers.registry import is_of_no_format
+
+    files = [
+        (x, "binary" if kind == "timings" and is_of_no_format(x) else kind) for x, kind in files
+    ]
     sentences = []
     for kind in dict.fromkeys(kind for _, kind in files):
         *others, last = [file for file, own in files if own == kind]

@@ -7,6 +7,7 @@ memory.
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
 STDIN: Final = STANDARD_INPUT
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")  # which no text has
 MOST_UTF16 = 100_000_000  # bytes that are turned into UTF-8 in memory
 CLOSE = 0.75  # ratio of two names without their endings from which one may be meant (difflib)
 PACKED = {
@@ -91,6 +93,15 @@ def copy_called(path: str, name: str) -> Iterator[None]:
 def name_of(path: str | os.PathLike[str]) -> str:
     """Name a file as messages do."""
     return _COPIES.get(os.fspath(path), os.fspath(path))
+
+
+def is_text(head: bytes) -> bool:
+    r"""Whether a file that begins so may be text.
+
+    >>> is_text(b"p,time_s\n"), is_text(b"\x07\x00p"), is_text(b"\xff\xfep\x00")
+    (True, False, True)
+    """
+    return head[:2] in UTF16_MARKS or not CONTROLS.search(head)
 
 
 def base_name(path: str | os.PathLike[str]) -> str:

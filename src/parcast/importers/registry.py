@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, Protocol, runtime_checkable
 from parcast.advice import Command, File, ours
 from parcast.errors import Argument, FileProblems, NoRunEnded, ParameterError, Text, parts
 from parcast.files.copies import readable_again
-from parcast.files.decoding import UTF8_MARK, name_of, opened
+from parcast.files.decoding import UTF8_MARK, is_text, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, head_of, refuse_packed
@@ -454,6 +454,23 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
         faults.refuse(
             "must be of another tool, got a table of measurements. Use it directly: "
             f"{ours('forecast', File(faults.path))}"
+        )
+
+
+def is_of_no_format(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is neither text nor in a known binary format."""
+    head = head_of(path)
+    return head is not None and not is_text(head) and not _likely_by(head, Path(path))
+
+
+def refuse_no_format(path: str | os.PathLike[str], name: str) -> None:
+    """Refuse a file that is neither text nor in a known binary format; messages call it `name`."""
+    if is_of_no_format(path):
+        faults = Faults(name)
+        refuse_packed(head_of(path) or b"", faults)
+        faults.refuse(
+            "must be text or in a format that can be imported, got other bytes. "
+            f"Formats: {ours('import', '--list')}"
         )
 
 

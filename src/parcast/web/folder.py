@@ -150,12 +150,14 @@ def _is_running(process: int) -> bool:
 
 
 def _kind_of(path: str, name: str, content: bytes) -> FileKind:
-    """Tell what a file holds; a description that names files elsewhere is refused."""
+    """Tell what a file holds; refuse a description that names files elsewhere."""
     from parcast.characterisation.profiles.reading import kind_of_profile
     from parcast.cli.kinds import kind_of
+    from parcast.importers.registry import refuse_no_format
 
     if not content.strip():
         _refuse(name, "hold something", "an empty file")
+    refuse_no_format(path, name)
     if kind_of_profile(path):
         return "profile"
     kind = kind_of(path)
