@@ -105,6 +105,13 @@ def test_help_loads_nothing_heavy():
     assert not {"numpy", "rich", "matplotlib", "pandas"} & set(said.stderr.split())
 
 
+def test_the_list_of_commands_loads_none_of_them():
+    ask = "import sys; from parcast.cli import cli; cli(['--help'], standalone_mode=False); "
+    ask += "print(*sys.modules, file=sys.stderr)"
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert not {place.partition(":")[0] for place in COMMANDS.values()} & {*said.stderr.split()}
+
+
 # what is said of failures of every kind
 
 

@@ -157,9 +157,7 @@ Examples:
 """
 
 
-@cli_command(
-    name="calibrate", help=HELP, short_help="Measure this machine and write its description."
-)
+@cli_command(name="calibrate", help=HELP)
 @click.argument("more", metavar="", nargs=-1, type=A_FILE)
 @option(
     "-np ranks",

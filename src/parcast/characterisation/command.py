@@ -59,7 +59,6 @@ class CharacterisationAsked:
 @cli_command(
     name="characterise",
     help=HELP,
-    short_help="Describe a program by profiles of its timed regions.",
 )
 @click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True, type=A_FILE)
 @option("--machine", A_FILE, "TOML file of the machine of the runs.", metavar="MACHINE")

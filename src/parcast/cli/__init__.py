@@ -1,4 +1,4 @@
-"""The command line: `GROUPS` names each command by its place, and it parses, calls and prints.
+"""The command line: `GROUPS` has the place and summary of each, and it parses, calls and prints.
 
 A command is loaded when it is named, and numpy when it computes, so that help answers at once.
 What commands share is in `answering`, `options`, `ranges`, `reading`, `outputs`, `screen` and
@@ -15,42 +15,111 @@ from parcast.cli.answering import DEBUG
 from parcast.places import load
 from parcast.version import __version__
 
-GROUPS: Final = {  # what the help calls a group of commands; each name and its place
+GROUPS: Final = {  # what the help calls a group of commands; each name, its place and summary
     "From timings": {
-        "forecast": "parcast.forecasting.command:command",
-        "match": "parcast.deciding.machines.command:command",
-        "compare": "parcast.deciding.compare.command:command",
-        "check": "parcast.deciding.check.command:command",
+        "forecast": (
+            "parcast.forecasting.command:command",
+            "Forecast run times from measured timings.",
+        ),
+        "match": (
+            "parcast.deciding.machines.command:command",
+            "Rank machines for a program by time, cost or efficiency.",
+        ),
+        "compare": (
+            "parcast.deciding.compare.command:command",
+            "Compare two versions of a program.",
+        ),
+        "check": (
+            "parcast.deciding.check.command:command",
+            "Check whether a program has become slower.",
+        ),
     },
     "From descriptions": {
-        "init": "parcast.templates.command:command",
-        "predict": "parcast.prediction.command:command",
-        "fit": "parcast.fitting.command:command",
-        "simulate": "parcast.simulation.command:command",
-        "project": "parcast.projection.command:command",
+        "init": (
+            "parcast.templates.command:command",
+            "Write a template of a machine or program file.",
+        ),
+        "predict": (
+            "parcast.prediction.command:command",
+            "Predict run times from descriptions of program and machine.",
+        ),
+        "fit": (
+            "parcast.fitting.command:command",
+            "Fit the constants of a program's description to timings.",
+        ),
+        "simulate": (
+            "parcast.simulation.command:command",
+            "Simulate a described program, as a check of its prediction.",
+        ),
+        "project": (
+            "parcast.projection.command:command",
+            "Predict run times from counts or regions, and one run.",
+        ),
     },
     "Explain, plan and report": {
-        "explain": "parcast.deciding.explain.command:explain",
-        "plan": "parcast.deciding.goals.command:command",
-        "report": "parcast.reports.command:command",
-        "web": "parcast.web.command:command",
+        "explain": (
+            "parcast.deciding.explain.command:explain",
+            "Explain why a program takes its time, and what helps.",
+        ),
+        "plan": (
+            "parcast.deciding.goals.command:command",
+            "Choose nodes, wall-time limit and cost of a run.",
+        ),
+        "report": (
+            "parcast.reports.command:command",
+            "Write one page about a program.",
+        ),
+        "web": (
+            "parcast.web.command:command",
+            "Answer what-if questions in the browser.",
+        ),
     },
     "Measure and run": {
-        "measure": "parcast.measurement.command:command",
-        "calibrate": "parcast.calibration.command:command",
-        "run": "parcast.kernels.command:command",
-        "validate": "parcast.kernels.trials.command:command",
-        "record": "parcast.characterisation.recording.command:command",
-        "characterise": "parcast.characterisation.command:command",
+        "measure": (
+            "parcast.measurement.command:command",
+            "Measure a program of your own, and forecast its times.",
+        ),
+        "calibrate": (
+            "parcast.calibration.command:command",
+            "Measure this machine and write its description.",
+        ),
+        "run": (
+            "parcast.kernels.command:command",
+            "Run a reference program with MPI, and time it.",
+        ),
+        "validate": (
+            "parcast.kernels.trials.command:command",
+            "Test whether the law of a program predicts its runs here.",
+        ),
+        "record": (
+            "parcast.characterisation.recording.command:command",
+            "Run an MPI program and record what it calls.",
+        ),
+        "characterise": (
+            "parcast.characterisation.command:command",
+            "Describe a program by profiles of its timed regions.",
+        ),
     },
     "Tools": {
-        "import": "parcast.cli.commands.import_files:command",
-        "testbed": "parcast.cli.commands.testbed:command",
-        "demo": "parcast.reports.demo:command",
-        "arrays": "parcast.arrays.store.command:arrays",
+        "import": (
+            "parcast.cli.commands.import_files:command",
+            "Convert files of other tools to tables of timings.",
+        ),
+        "testbed": (
+            "parcast.cli.commands.testbed:command",
+            "Run a command on virtual hosts with slow links and disks.",
+        ),
+        "demo": (
+            "parcast.reports.demo:command",
+            "Show a forecast beside the actual times.",
+        ),
+        "arrays": (
+            "parcast.arrays.store.command:arrays",
+            "Check stores of arrays.",
+        ),
     },
 }
-COMMANDS: Final = {name: place for group in GROUPS.values() for name, place in group.items()}
+COMMANDS: Final = {name: place for group in GROUPS.values() for name, (place, _) in group.items()}
 
 HELP: Final = """Forecast how a parallel program will scale.
 
@@ -103,16 +172,11 @@ class Commands(click.Group):
         command: click.Command = load(COMMANDS[cmd_name])
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """List the commands in their groups, all summaries in one column."""
         widest = max(map(len, COMMANDS))
         for heading, group in GROUPS.items():
-            loaded = [(name, self.get_command(ctx, name)) for name in group]
-            rows = [
-                (f"{name:{widest}}", command.get_short_help_str(formatter.width))
-                for name, command in loaded
-                if command is not None
-            ]
+            rows = [(f"{name:{widest}}", summary) for name, (_, summary) in group.items()]
             with formatter.section(heading):
                 formatter.write_dl(rows)
 

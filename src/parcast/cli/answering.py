@@ -88,9 +88,12 @@ class Answering(click.Command):
 
 
 def cli_command(
-    *, name: str, help: str, short_help: str, **settings: Any
+    *, name: str, help: str, short_help: str | None = None, **settings: Any
 ) -> Callable[[Callable[..., Any]], Answering]:
-    """Make a function a command: it takes the context, answers and returns its exit status."""
+    """Make a function a command: it takes the context, answers and returns its exit status.
+
+    `short_help` is its line in the help of the command above it: `parcast.cli` has its own.
+    """
 
     def decorate(function: Callable[..., Any]) -> Answering:
         named = click.command(

@@ -78,9 +78,7 @@ class FitAsked:
     by_p: bool
 
 
-@cli_command(
-    name="fit", help=HELP, short_help="Fit the constants of a program's description to timings."
-)
+@cli_command(name="fit", help=HELP)
 @click.argument("files", nargs=-1, required=True, metavar="PROGRAM TIMINGS [MACHINE]", type=A_FILE)
 @option("--machine", A_FILE, "MACHINE, as an option.", metavar="MACHINE")
 @option("--free", Read("NAMES", columns), "Constants to fit; all others keep their values.")

@@ -77,7 +77,7 @@ Examples:
 """
 
 
-@cli_command(name="forecast", help=HELP, short_help="Forecast run times from measured timings.")
+@cli_command(name="forecast", help=HELP)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=A_FILE)
 @processors("Processor counts to forecast; node counts if p counts nodes in FILE.")
 @option(

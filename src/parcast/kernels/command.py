@@ -106,7 +106,7 @@ def patience(text: str, option: str) -> float:
     return waiting_time(text, name=option)
 
 
-@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI, and time it.")
+@cli_command(name="run", help=HELP)
 @click.argument("name", required=False)
 @option("-n --size n", Read("SIZES", sizes), "Problem sizes. By default one of about a second.")
 @option("-np ranks", COUNTS, "Numbers of MPI ranks.", default="1")

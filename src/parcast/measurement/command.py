@@ -92,7 +92,6 @@ def budget(text: str, option: str) -> dict[str, float]:
 @cli_command(
     name="measure",
     help=HELP,
-    short_help="Measure a program of your own, and forecast its times.",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, required=True, metavar="COMMAND...")

@@ -108,7 +108,6 @@ configurations: Final = together(  # arguments and options of `Configurations`
 @cli_command(
     name="predict",
     help=HELP,
-    short_help="Predict run times from descriptions of program and machine.",
 )
 @configurations
 @flag("--interval/--no-interval", "Give 90 % intervals, as by default, or none.", default=True)

@@ -120,7 +120,6 @@ class ProjectionAsked:
 @cli_command(
     name="project",
     help=HELP,
-    short_help="Predict run times from counts or regions, and one run.",
 )
 @click.argument(
     "files", nargs=-1, required=True, metavar="{COUNTS|PROGRAM} [MACHINE] [RUN]", type=A_FILE

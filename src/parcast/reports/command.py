@@ -59,7 +59,7 @@ Examples:
 """
 
 
-@cli_command(name="report", help=HELP, short_help="Write one page about a program.")
+@cli_command(name="report", help=HELP)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=A_FILE)
 @processors("Processor counts. By default the next two doublings of TIMINGS, 1..64x2 of PROGRAM.")
 @option("-d --disks d", DISKS, "Counts of disks or I/O servers.")

@@ -32,7 +32,7 @@ With a program of your own:
   parcast report times.csv -o report.html             write a page to hand on"""
 
 
-@cli_command(name="demo", help=HELP, short_help="Show a forecast beside the actual times.")
+@cli_command(name="demo", help=HELP)
 @output_option("Write PATH too: a page with .html, a picture with .svg, or other formats.")
 def command(
     ctx: click.Context,  # noqa: ARG001 - of every command

@@ -104,7 +104,6 @@ def _times(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[float]:
 @cli_command(
     name="simulate",
     help=HELP,
-    short_help="Simulate a described program, as a check of its prediction.",
 )
 @configurations
 @option(

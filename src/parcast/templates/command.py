@@ -218,5 +218,4 @@ command = CommandParts(
     "init",
     {"machine": machine_command, "program": program_command},
     help=HELP,
-    short_help="Write a template of a machine or program file.",
 )

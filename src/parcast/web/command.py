@@ -43,7 +43,7 @@ Examples:
 """
 
 
-@cli_command(name="web", help=HELP, short_help="Answer what-if questions in the browser.")
+@cli_command(name="web", help=HELP)
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=A_FILE)
 @option("--port", Whole(0, 65_535), "Port to listen on; 0: any that is free.", default=PORT)
 def command(_: click.Context, *, files: tuple[str, ...], port: int) -> int:

@@ -38,7 +38,6 @@ arrays = CommandParts(
     "arrays",
     ARRAYS,
     help=ARRAYS_HELP,
-    short_help="Check stores of arrays.",
 )
 
 

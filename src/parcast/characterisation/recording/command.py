@@ -58,7 +58,6 @@ def parameters(texts: Sequence[str], option: str) -> dict[str, float]:
     name="record",
     cls=Answering,
     help=HELP,
-    short_help="Run an MPI program and record what it calls.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)

@@ -61,9 +61,7 @@ def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     return list(once_each(named, option, "name each once").items())
 
 
-@cli_command(
-    name="import", help=HELP, short_help="Convert files of other tools to tables of timings."
-)
+@cli_command(name="import", help=HELP)
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1, type=A_FILE)
 @flag("--list is_list", "List the formats and what they require.")
 @option("--metric", "NAME", "Metric to use as the time, if there are several.")

@@ -32,7 +32,6 @@ Examples:
     name="testbed",
     cls=Answering,
     help=HELP,
-    short_help="Run a command on virtual hosts with slow links and disks.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)

@@ -52,7 +52,7 @@ Examples:
 """
 
 
-@cli_command(name="check", help=HELP, short_help="Check whether a program has become slower.")
+@cli_command(name="check", help=HELP)
 @click.argument("files", metavar="[NEW]...", nargs=-1, type=A_FILE)
 @repeated_option("--against", "PATH", "Runs of the base.", required=True)
 @option("--confirm", Whole(0), "Repetitions of a second run that a report needs.", default=3)

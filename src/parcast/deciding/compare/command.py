@@ -43,7 +43,7 @@ Examples:
 """
 
 
-@cli_command(name="compare", help=HELP, short_help="Compare two versions of a program.")
+@cli_command(name="compare", help=HELP)
 @click.argument("base", type=A_FILE)
 @click.argument("new", type=A_FILE)
 @processors("Counts to compare at, by default those of both.")

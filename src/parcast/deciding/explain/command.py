@@ -129,9 +129,7 @@ class ExplainAsked:
                 )
 
 
-@cli_command(
-    name="explain", help=HELP, short_help="Explain why a program takes its time, and what helps."
-)
+@cli_command(name="explain", help=HELP)
 @click.argument(
     "files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM MACHINE|PROFILE...}", type=A_FILE
 )

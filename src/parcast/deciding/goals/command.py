@@ -47,7 +47,7 @@ Examples:
 """
 
 
-@cli_command(name="plan", help=HELP, short_help="Choose nodes, wall-time limit and cost of a run.")
+@cli_command(name="plan", help=HELP)
 @question_options
 @all_option
 @answer_options()

@@ -37,9 +37,7 @@ Examples:
 """
 
 
-@cli_command(
-    name="match", help=HELP, short_help="Rank machines for a program by time, cost or efficiency."
-)
+@cli_command(name="match", help=HELP)
 @option(
     "--goal",
     OneOf(["time", "cost", "efficiency"]),

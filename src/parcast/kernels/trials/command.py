@@ -68,7 +68,6 @@ PARTS: Final = {  # commands of their own below `validate`, by place
 @cli_command(
     name="validate",
     help=HELP,
-    short_help="Test whether the law of a program predicts its runs here.",
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @option("-np ranks", COUNTS, "Numbers of MPI ranks.  [default: 1,2]")
