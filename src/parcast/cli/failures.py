@@ -145,6 +145,9 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; whatever goes wrong is reported in one message."""
     given = sys.argv[1:] if args is None else list(args)
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
+        from parcast.cli.completion import register
+
+        register()
         command.main(given, prog_name="parcast")
     with spelled_by(spell), one_runs():
         try:

@@ -133,14 +133,16 @@ class CommandParts(click.Group):
         click.echo(ctx.get_help())
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of parts, and what the default takes."""
+        """Complete the names of parts, and what the default takes: files where no name fits."""
         found = super().shell_complete(ctx, incomplete)
         if self.default is None:
             return found
         found += [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
         seen = {item.value for item in found}
         more = self.default.shell_complete(ctx, incomplete)
-        return found + [item for item in more if item.value not in seen]
+        found += [item for item in more if item.value not in seen]
+        arguments = [x for x in self.default.get_params(ctx) if isinstance(x, click.Argument)]
+        return found or [y for x in arguments[:1] for y in x.shell_complete(ctx, incomplete)]
 
 
 def with_parts(
