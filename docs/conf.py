@@ -32,6 +32,7 @@ extensions = [
     "sphinx_design",
     "menu",
     "front_page",
+    "focus",
     "docstrings",
     "pictures",
     "offline",

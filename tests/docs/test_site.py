@@ -81,5 +81,11 @@ def test_a_site_that_loads_from_another_host_is_refused(imported, tmp_path):
     assert len(list(loaded_in(tmp_path))) == 2
 
 
+def test_code_is_scrolled_by_keyboard(imported):
+    context = {"body": '<div class="highlight"><pre><span></span>x</pre></div>'}
+    imported("_ext", "focus").with_focus(None, "", "", context, None)
+    assert '<pre tabindex="0"><span>' in context["body"]
+
+
 def test_the_page_for_assistants_can_be_read_whole():
     assert len((DOCS / "llms.txt").read_text(encoding="utf-8").split()) <= MOST_WORDS
