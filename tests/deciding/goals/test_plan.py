@@ -310,6 +310,15 @@ def test_a_wall_time_limit_is_kept_as_surely_as_the_goal(within):
     assert best.time_limit <= max(60 * np.ceil(within / 60), 60)
 
 
+def test_no_run_is_advised_where_none_would_decide():
+    runs = Measurements(p=[1, 2, 4, 8, 16], time=[812.5, 420.1, 221.7, 121.3, 74.9])
+    assert pc.plan(runs, within="1 s").next_run is None
+    near = pc.plan(runs, within="60 s", p=32)
+    assert near.next_run.at == {"p": 32}
+    [reached] = near.reachable
+    assert reached.removeprefix("within ").partition(" (")[0] in str(near).partition("cores: takes ")[2]
+
+
 def test_disks_are_chosen_with_the_nodes():
     told = pc.plan(PROGRAM, MACHINE, within="500 s", d=[4, 16, 64])
     best = told.recommended

@@ -87,11 +87,16 @@ def reachable(weighed: Weighed) -> Iterator[str]:
 def _least(name: str, value: float, unit: str) -> str:
     """Name what is reached of a goal, so rounded that it is."""
     if name == "within":
-        step = TIME_UNITS[readable_unit(value)]
-        return f"within {format_quantity(float(rounded(value / step, 3, up=True)) * step, 'time')}"
+        return f"within {_time_up(value)}"
     if name == "budget":
         return f"a cost of {amount_text(value, up=True)} {unit}"
     return f"an efficiency of {_reached(-value)}"
+
+
+def _time_up(seconds: float) -> str:
+    """Text of a time, so rounded that it is kept."""
+    step = TIME_UNITS[readable_unit(seconds)]
+    return format_quantity(float(rounded(seconds / step, 3, up=True)) * step, "time")
 
 
 def _reached(efficiency: float) -> str:
@@ -107,7 +112,7 @@ def missed(weighed: Weighed, i: int) -> str:
     texts = []
     if goals.within is not None and over["within"] > 1:
         limit = format_quantity(goals.within, "time")
-        texts.append(f"takes {format_quantity(kept, 'time')}, {_more(over['within'])} {limit}")
+        texts.append(f"takes {_time_up(kept)}, {_more(over['within'])} {limit}")
     if goals.budget is not None and over["budget"] > 1:
         cost = rounded(goals.budget.amount * over["budget"], 3)
         texts.append(f"costs {cost}, {_more(over['budget'])} {goals.budget.amount:g}")

@@ -31,6 +31,7 @@ from parcast.units import percent
 from parcast.words import listed, whole
 
 POOR: Final = 0.3  # efficiency below which it is said that most of the cost is idle [D]
+HARDLY: Final = 0.01  # probability of meeting the goals below which a run more decides nothing [D]
 
 
 def plan(
@@ -148,6 +149,7 @@ def _answered(question: PosedQuestion, weighed: Weighed, notes: Sequence[str]) -
     at = near if best is None else best
     table = weighed.table
     machine = machines[table.machines[table.of[at]]]
+    is_open = best is not None or float(weighed.sure.max()) >= HARDLY  # else no run changes it
     warnings = [*subject.doubts(machine, float(table.p[at])), *subject.remarks(machine), *notes]
     warnings += [*unrepeated(question.what, "the answer"), *_warnings(weighed, best, asked)]
     fewer, now = weighed.thinned(best, near)
@@ -160,7 +162,7 @@ def _answered(question: PosedQuestion, weighed: Weighed, notes: Sequence[str]) -
         reachable=() if best is not None else tuple(reachable(weighed)),
         needed=() if best is not None else tuple(subject.needed(list(machines.values()), weighed)),
         needed_of_runs=() if best is not None else tuple(subject.faster(weighed)),
-        next_run=subject.next_run(machine, float(table.p[at])),
+        next_run=subject.next_run(machine, float(table.p[at])) if is_open else None,
         warnings=tuple(dict.fromkeys([*verdicts(warnings), *filter(is_remark, warnings)])),
         law=subject.law,
         sources=subject.sources,

@@ -150,7 +150,8 @@ def _facts(x: SeriesExplained) -> Iterator[Fact]:
     """What it is based on, and what one run more would decide."""
     run = x.next_run
     if run is None:
-        yield Fact("next run", "no run would narrow the forecast by 5 %")
+        below = f"no run below p = {whole(x.p.max())}"
+        yield Fact("next run", f"{below} would narrow the forecast there by 5 %")
     else:
         at = ", ".join(f"{name} = {whole(value)}" for name, value in run.at.items())
         narrower = f"{run.target_width_before:.2g}-fold to {run.target_width_after:.2g}-fold"
