@@ -163,7 +163,7 @@ def test_a_call_that_cannot_be_made_again_leaves_the_numbers(change, tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "must be JSON"),
+        ("{", "must be a saved result, got damaged JSON"),
         ("[]", "must be the document of a result of parcast, got no schema"),
         ('{"schema": "other/1"}', "must be the document of a result of parcast, got other/1"),
         ('{"schema": "parcast/match/1", "rows": [1]}', "must have rows"),

@@ -31,6 +31,16 @@ def test_its_picture_is_the_one_that_it_had(validation, saved, tmp_path):
     assert "Predicted before the runs, and measured" in page
 
 
+def test_many_columns_are_tables_that_a_page_has_room_for(saved):
+    titles = [
+        [x.title for x in table.forms[0].columns]
+        for table in parcast.load(saved).to_sheet().tables
+    ]
+    assert len(titles) > 1
+    assert {tuple(x[:1]) for x in titles} == {("schedule",)}
+    assert max(map(len, titles)) <= 8
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -12,6 +12,7 @@ from parcast.words import listed, rounded
 
 DIGITS: Final = 5
 MOST_ROWS: Final = 40
+MOST_COLUMNS: Final = 8  # of a table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -50,15 +51,27 @@ def sheet_of(told: SavedResult, *, show_all: bool = False) -> Sheet:
     every = list(told.rows())
     rows = every if show_all else every[:MOST_ROWS]
     names = [x for x in (rows[0] if rows else ()) if any(row.get(x) is not None for row in rows)]
-    columns = [_column(name, [row.get(name) for row in rows]) for name in names]
+    columns = {name: [row.get(name) for row in rows] for name in names}
     left = len(every) - len(rows)
     warnings = told.document.get("warnings")
     return Sheet(
         title=f"Saved {told.schema.split('/')[1].replace('-', ' ')}",
-        tables=(Table(forms=(Form(columns=columns),) if columns else ()),),
+        tables=tuple(_tables(columns)),
         warnings=tuple(map(str, warnings)) if isinstance(warnings, list) else (),
         left_out=f"{len(rows)} of {len(every)} rows are shown. All of them" if left else "",
     )
+
+
+def _tables(columns: Mapping[str, list[Any]]) -> Iterator[Table]:
+    """Give tables as wide as a page, each with the columns that tell rows apart."""
+    from parcast.show.dataset import distinguishing
+
+    keys = distinguishing(columns) if len(columns) > MOST_COLUMNS else []
+    others = [name for name in columns if name not in keys]
+    size = max(MOST_COLUMNS - len(keys), 1)
+    for i in range(0, len(others), size):
+        names = [*keys, *others[i : i + size]]
+        yield Table(forms=(Form(columns=[_column(x, columns[x]) for x in names]),))
 
 
 def _column(name: str, values: list[Any]) -> Column:
