@@ -178,7 +178,7 @@ def test_lost_launches_are_told_and_the_others_stand(fake):
     def killed_once(*given):
         if not lost:
             lost.append(True)
-            raise RunFailed("processor on 1 ranks ended with status 9. It was killed.")
+            raise RunFailed("processor on 1 rank ended with status 9. It was killed.")
         usual(*given)
 
     fake.processor = killed_once
@@ -186,7 +186,7 @@ def test_lost_launches_are_told_and_the_others_stand(fake):
     assert found.lost == 1
     assert found["compute.rate"].launches == 3
     assert found.warnings == (
-        "processor: 1 of 4 launches failed. The last failure: processor on 1 ranks ended with "
+        "processor: 1 of 4 launches failed. The last failure: processor on 1 rank ended with "
         "status 9. It was killed.",
     )
 

@@ -213,6 +213,12 @@ def test_how_ranks_ended_is_told(status, said, expected):
     assert expected in str(launcher._failure("parcast.mpi.x", 2, status, "", said))
 
 
+def test_one_rank_that_failed_is_not_told_to_use_fewer():
+    assert str(launcher._failure("x", 1, 3, "", "")) == (
+        "x on 1 rank ended with status 3. All its processes were stopped. Read its message."
+    )
+
+
 @pytest.mark.fault(
     "Ranks and processes", "A session of Open MPI is killed.", promise="Its folder is removed."
 )

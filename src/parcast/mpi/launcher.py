@@ -254,9 +254,11 @@ def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> 
     lines = _lines(stderr)
     words = reason_of(status, stdout, stderr) or (lines[-1] if lines else "")
     reason = f": {shown(words, limit=LONGEST)}" if words else ""
+    many = "1 rank" if ranks == 1 else f"{ranks} ranks"
+    what_to_do = "Use fewer ranks, or read its message." if ranks > 1 else "Read its message."
     return RunFailed(
-        f"{called} on {ranks} ranks ended with status {status}{reason}. All its processes were "
-        "stopped. Use fewer ranks, or read its message."
+        f"{called} on {many} ended with status {status}{reason}. All its "
+        f"processes were stopped. {what_to_do}"
     )
 
 
