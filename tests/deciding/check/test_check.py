@@ -163,7 +163,7 @@ def test_a_run_that_was_stopped_above_one_run_of_the_base_is_asked_for_again():
         assert told.answer == "measure again"
         assert "p = 8 has stopped runs, which took over 1.9 times as long" in told.verdict
         assert not any("only in the base" in x for x in told.warnings)
-    assert parcast.check(base.with_cut_off(p=8, time=1300), against=base).answer == "no regression"
+    assert parcast.check(base.with_cut_off(p=8, time=1300), against=base).answer == "cannot tell"
 
 
 def test_the_first_session_of_each_cell_is_its_first_run():
@@ -194,10 +194,24 @@ def test_several_sessions_of_the_base_tell_how_days_differ():
 def test_a_base_of_one_repetition_says_what_it_cannot_see():
     single = runs(1, 1)
     told = parcast.check(single, against=single)
-    assert told.answer == "no regression"
+    assert told.answer == "cannot tell"
     assert told.visible.min() > 1
     assert "a factor of" in told.verdict
     assert any("one run of each" in text for text in told.warnings)
+
+
+def test_single_runs_that_would_not_show_twice_the_time_are_no_answer(parcast, file):
+    """Guards: a count that was 19 % slower was no regression, with status 0."""
+    base = "MPI ranks;Wall time [s]\n1;812,5\n2;420,1\n4;221,7\n8;121,3\n16;74,9\n"
+    new = "MPI ranks;Wall time [s]\n1;850,5\n2;500,1\n"
+    said = parcast("check", file(new, "new.csv"), "--against", file(base, "base.csv"))
+    assert said.status == 4
+    assert said.out.startswith("Cannot tell: 2 counts compared. A slowdown of a factor of 5.4 ")
+    assert "too few runs" in said.err
+
+
+def test_what_is_tolerated_is_no_lack_of_runs():
+    assert parcast.check(runs(1), against=runs(2), tolerate=1.5).answer == "no regression"
 
 
 def test_call_paths_and_counts_of_one_version_only_are_named():

@@ -18,7 +18,13 @@ from parcast.deciding.check.gate import (
     sessions_apart,
     visible,
 )
-from parcast.deciding.check.result import NONE, REGRESSION, RegressionCheck, answer_of
+from parcast.deciding.check.result import (
+    CANNOT_TELL,
+    NONE,
+    REGRESSION,
+    RegressionCheck,
+    answer_of,
+)
 from parcast.deciding.compare.cells import Cells, cells_of, require_common
 from parcast.deciding.compare.noise import BETWEEN, PRIOR, noise_of
 from parcast.deciding.compare.ratios import Ratios
@@ -193,14 +199,17 @@ def _verdict(ratios: Ratios, seen: Array, gate: Gate | None, rule: GateRule) -> 
     """Say the answer in a sentence."""
     if gate is None:
         return f"{_can_see(ratios, seen)} can be found with so many runs."
-    answer = answer_of(gate)
-    if answer == NONE:
+    answer = answer_of(gate, ratios, seen / (1 + rule.tolerated))
+    if answer in (NONE, CANNOT_TELL):
         has = ratios.in_both
         faster = int(gate.is_faster.sum())
         more = f" {faster} faster." if faster else ""
         what = counted(int(has.sum()), noun_of(ratios))
         could = _can_see(ratios, np.where(has, seen, np.inf))
-        return f"No regression: {what} compared.{more} {could} would have been found."
+        begins, then = "No regression", ""
+        if answer == CANNOT_TELL:
+            begins, then = "Cannot tell", " Repeat the runs of both versions more often."
+        return f"{begins}: {what} compared.{more} {could} would have been found.{then}"
     flagged = gate.is_slower if answer == REGRESSION else gate.waits
     places = np.flatnonzero(flagged)
     by_stopped = np.isfinite(gate.least_ratio)

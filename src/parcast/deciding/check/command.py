@@ -38,11 +38,11 @@ NEW and BASE are tables as `parcast forecast` reads them, or forecasts that were
 Several tables of the base are runs of several days.
 
 \b
-Exit status: 0  no slowdown is seen
+Exit status: 0  no slowdown is seen, though one by a factor of 2 would be
              1  something is slower
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
-             4  a second run is needed, or nothing was run in both versions
+             4  a second run is needed, too few runs to tell, or nothing was run in both versions
 
 \b
 Examples:
@@ -125,12 +125,15 @@ def read_sessions(
 
 def _status(result: "RegressionCheck") -> int:
     """Exit status of an answer; an answer that is no is said on stderr."""
-    from parcast.deciding.check.result import AGAIN
+    from parcast.deciding.check.result import AGAIN, CANNOT_TELL
 
     if result.regressed:
         tell("no: it is slower.")
         return ANSWER_IS_NO
     if result.answer == AGAIN:
         tell("a second run is needed to decide.")
+        return NO_FORECAST
+    if result.answer == CANNOT_TELL:
+        tell("there are too few runs to tell.")
         return NO_FORECAST
     return ANSWERED

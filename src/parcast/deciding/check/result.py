@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from parcast.show.result import Result
 from parcast.timings.measure import Measure
 
 REGRESSION, AGAIN, NONE, PLAN = "regression", "measure again", "no regression", "not measured yet"
-TOLERATED = "tolerated"
+TOLERATED, CANNOT_TELL = "tolerated", "cannot tell"
+UNSEEN: Final = 1.0  # smallest slowdown that is found, above which no answer is given [1] [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -48,8 +49,11 @@ class RegressionCheck(Result):
 
     @property
     def answer(self) -> str:
-        """`regression`, `no regression`, `measure again`; `not measured yet` without new runs."""
-        return answer_of(self.gate)
+        """`regression`, `no regression`, `measure again`, `cannot tell` or `not measured yet`.
+
+        It cannot tell where it would not have found a program that takes twice as long.
+        """
+        return answer_of(self.gate, self.ratios, self.visible / (1 + self.rule.tolerated))
 
     @property
     def regressed(self) -> bool:
@@ -79,13 +83,17 @@ class RegressionCheck(Result):
         return f"RegressionCheck({self.answer}: {len(self.ratios)} cells)"
 
 
-def answer_of(gate: Gate | None) -> str:
-    """Name the answer of a gate."""
+def answer_of(gate: Gate | None, ratios: Ratios, visible: Array) -> str:
+    """Name the answer of a gate; `visible` are the slowdowns that are found at each cell [1]."""
     if gate is None:
         return PLAN
     if gate.is_slower.any():
         return REGRESSION
-    return AGAIN if gate.waits.any() else NONE
+    if gate.waits.any():
+        return AGAIN
+    seen = visible[ratios.in_both & ~gate.is_faster]
+    is_seen = seen.min() <= UNSEEN if seen.size else gate.is_faster.any()
+    return NONE if is_seen else CANNOT_TELL
 
 
 def results_of(ratios: Ratios, gate: Gate | None) -> NDArray[np.object_]:
