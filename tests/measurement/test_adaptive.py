@@ -143,7 +143,10 @@ def test_a_program_is_measured_until_its_forecast_is_narrow(tmp_path, monkeypatc
 
 def test_more_counts_than_cores_are_no_help(tmp_path, monkeypatch):
     monkeypatch.setattr("parcast.measurement.measure.available_cores", lambda: range(2))
-    with pytest.raises(ParameterError, match="p must have 3 counts or more up to the 2 cores"):
+    with pytest.raises(
+        ParameterError,
+        match=r"until must have 3 counts or more within the cores, got .* 2 cores\. Measure on a",
+    ):
         measured(
             MeasuredCommand(command=["true", "{p}"]),
             points_of({"p": [1, 2, 4, 8]}, {}),

@@ -12,15 +12,24 @@ import sys
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import parcast
+from parcast.cli.options import CountList
 from parcast.errors import ParameterError, RunFailed
+from parcast.measurement.answering import _forecast
 from parcast.measurement.findings import findings_of
 from parcast.measurement.frequency import Frequencies, fastest
-from parcast.measurement.launchers import launcher_of, mismatch, program_of, takes_turns
+from parcast.measurement.launchers import (
+    launcher_of,
+    may_use_openmp,
+    mismatch,
+    program_of,
+    takes_turns,
+)
 from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import MeasuredPoint, points_of
 from parcast.measurement.reported import clock_of
@@ -34,6 +43,7 @@ from parcast.measurement.table import (
     RunRow,
     RunTable,
 )
+from parcast.timings.disturbed import USED
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements
@@ -570,6 +580,37 @@ def test_every_answer_from_a_table_says_that_disturbed_runs_count(parcast, table
     assert document["inputs"]["warnings"][0].startswith(f"{table}: {says}")
 
 
+def test_no_cause_of_a_slow_first_run_is_named_where_others_disturbed_runs():
+    """Guards: cold caches were named where other programs had taken the cores."""
+    times = [row(1, 2.0, 1, status=USED), *(row(1, 1.0, i) for i in range(2, 4))]
+    assert "caches were cold" not in said(times)
+
+
+def test_counts_that_failed_alike_are_named_together():
+    rows = [replace(row(p, 1.0, status=FAILED), note="ended with status 1") for p in (4, 1, 2)]
+    assert "p = 1, 2, 4: ended with status 1." in said(rows)
+    other = replace(row(8, 1.0, status=FAILED), note="ended with status 2")
+    assert "p = 8: ended with status 2." in said([*rows, other])
+
+
+def test_threads_are_named_where_a_program_may_start_some(monkeypatch, tmp_path):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    app = tmp_path / "app"
+    app.write_bytes(b"\x7fELF")
+    app.chmod(0o755)
+    libraries = {"libc.so.6 => /lib": False, "libgomp.so.1 => /lib": True,
+                 "libiomp5.so => /lib": True, "libomp.so.5 => /lib": True,
+                 "not a dynamic executable": True}  # fmt: skip
+    for text, is_said in libraries.items():
+        monkeypatch.setattr(
+            "parcast.measurement.launchers._said", lambda x, y=text: y if x[0] == "ldd" else ""
+        )
+        told = said([row(1, 1.0)], ("mpiexec", "-n", "{p}", str(app)))
+        assert ("OMP_NUM_THREADS" in told) is is_said
+    assert may_use_openmp(["mpiexec", "-n", "{p}", sys.executable, "solve.py"])
+    assert may_use_openmp(["mpiexec", "-n", "{p}", "nowhere"])
+
+
 def test_slow_first_runs_trends_and_no_gain_are_told():
     first = [row(1, 2.0, 1), *(row(1, 1.0, i) for i in range(2, 6))]
     assert "The first run took up to 2.0 times as long" in said(first)
@@ -611,6 +652,20 @@ def _written(document, table):
     path = Path(f"{table}.json")
     path.write_text(json.dumps({"results": document["results"]}))
     return path
+
+
+def test_a_run_above_the_cores_is_advised_for_a_larger_machine():
+    times = [(p, t * f) for p, t in ((1, 8.0), (2, 2.1)) for f in (1.0, 1.9)]
+    rows = tuple(row(p, t, i % 2 + 1) for i, (p, t) in enumerate(times))
+    points = tuple(dict.fromkeys(x.point for x in rows))
+    for cores, is_said in ((2, True), (64, False)):
+        found = MeasuredProgram(
+            command=("app",), points=points, runs=2, table=rows, path="a.csv", cores=cores
+        )
+        told, _ = _forecast(found, CountList("64", [64]))
+        text = str(told)
+        assert "Measure a run at p = 8." in text
+        assert ("This needs a larger machine" in text) is is_said
 
 
 def test_the_command_prints_times_and_forecast(parcast, table):

@@ -52,9 +52,31 @@ def _forecast(found: "MeasuredProgram", at: CountList | None) -> "tuple[Forecast
     from parcast.forecasting.forecast import forecast
 
     try:
-        return forecast(found.measurements(), at.values if at else None), ""
+        return _on_cores(found, forecast(found.measurements(), at.values if at else None)), ""
     except ParcastError as refusal:
         return None, str(refusal)
+
+
+def _on_cores(found: "MeasuredProgram", told: "Forecast") -> "Forecast":
+    """Say which runs that are advised need a larger machine than this one."""
+    from parcast.forecasting.series.verdict import NO_FORECAST_THERE, run_to_make
+    from parcast.measurement.launchers import takes_turns
+    from parcast.show.warning import RankedWarning, ranked
+
+    notes = list(told.notes)
+    for i, note in enumerate(notes):
+        if note.no_forecast:
+            run = int(run_to_make(max(note.no_forecast), *note.measured))
+            if takes_turns(found.command, run, found.cores):
+                more = f"This needs a larger machine: this one has {found.cores} cores."
+                said = (
+                    RankedWarning(f"{x} {more}", kind=x.kind, rank=x.rank, size=x.size)
+                    if x.kind == NO_FORECAST_THERE
+                    else x
+                    for x in map(ranked, note.warnings)
+                )
+                notes[i] = replace(note, warnings=tuple(said))
+    return replace(told, notes=tuple(notes))
 
 
 class Telling:

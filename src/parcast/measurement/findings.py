@@ -3,12 +3,17 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from math import log
 from statistics import mean, median, pstdev
 from typing import Final
 
-from parcast.measurement.launchers import launcher_of, mismatch, turns_taken
+from parcast.measurement.launchers import (
+    launcher_of,
+    may_use_openmp,
+    mismatch,
+    turns_taken,
+)
 from parcast.measurement.point import MeasuredPoint
 from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow
 from parcast.show.warning import Rank, RankedWarning
@@ -18,6 +23,7 @@ from parcast.words import listed
 
 FIRST: Final = 1.25  # times as long, that a first run is slower than the others [1] [D]
 TREND: Final = 0.1  # change over the rounds that is said [1] [D]
+MOST_NAMED: Final = 3  # reasons, and points of one, that are named [1]
 FEWEST: Final = 4  # rounds that show a trend [1]
 ALIKE: Final = 0.8  # of the lines of an output that are written p times [1] [D]
 NO_GAIN: Final = 0.95  # of the time on one rank, on two and more, where nothing is gained [1] [D]
@@ -59,12 +65,22 @@ def _disturbed(rows: Sequence[RunRow]) -> Iterator[str]:
 
 def _failures(rows: Sequence[RunRow]) -> Iterator[str]:
     """Name points that failed, and why."""
-    failed = [x for x in rows if not x.is_run]
-    for row in failed[:3]:
-        yield RankedWarning(f"{row.point}: {row.note}.", kind="failed", rank=Rank.SERIOUS)
-    if len(failed) > 3:
-        yield f"{len(failed) - 3} more runs failed: see the column note."
+    points: dict[str, dict[MeasuredPoint, None]] = {}  # by why their runs failed
+    for row in rows:
+        if not row.is_run:
+            points.setdefault(row.note, {})[row.point] = None
+    for note, failed in [*points.items()][:MOST_NAMED]:
+        yield RankedWarning(f"{_named(failed)}: {note}.", kind=note, rank=Rank.SERIOUS)
+    if len(points) > MOST_NAMED:
+        yield "More runs failed for other reasons: see the column note."
     yield from _refused(rows)
+
+
+def _named(points: Collection[MeasuredPoint]) -> str:
+    """Name points: by their counts where these alone tell them apart."""
+    if all([*x.columns] == ["p"] for x in points):
+        return f"p = {listed([str(x) for x in sorted(x.columns['p'] for x in points)])}"
+    return "; ".join([*map(str, points)][:MOST_NAMED] + ["..."] * (len(points) > MOST_NAMED))
 
 
 def _refused(rows: Sequence[RunRow]) -> Iterator[str]:
@@ -127,7 +143,7 @@ def _lines(text: str) -> list[str]:
 
 def _threads(command: Sequence[str]) -> Iterator[str]:
     """Say that each rank may start threads of its own."""
-    if launcher_of(command) and "OMP_NUM_THREADS" not in os.environ:
+    if launcher_of(command) and "OMP_NUM_THREADS" not in os.environ and may_use_openmp(command):
         yield (
             "OMP_NUM_THREADS is not set: a program with OpenMP starts as many threads in each "
             "rank as there are cores. Set it to 1 if it is one (--env OMP_NUM_THREADS=1)."
@@ -135,10 +151,12 @@ def _threads(command: Sequence[str]) -> Iterator[str]:
 
 
 def _first_slower(rows: Sequence[RunRow]) -> Iterator[str]:
-    """Say that first runs took longer than the others."""
+    """Say that first runs took longer than the others, where others disturbed none of them."""
     slower = []
     for point, own in _by_point(rows).items():
         first, *others = own
+        if any(x.status in (DISTURBED, USED) for x in own):
+            continue
         if len(others) > 1 and first.seconds > FIRST * max(x.seconds for x in others):
             slower.append((first.seconds / median(x.seconds for x in others), point))
     if slower:

@@ -1,11 +1,11 @@
 """What starts the ranks of a program: which MPI it is of, and whether it starts them here."""
 
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from os.path import basename
 from typing import Final
 
 from parcast.words import listed
@@ -15,6 +15,8 @@ LOCAL: Final = {"mpiexec", "mpirun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.m
 }
 REMOTE: Final = {"srun", "ssh", "aprun", "jsrun", "flux", "qsub", "bsub", "sbatch", "ibrun"}
 HOSTS: Final = re.compile(r"-{1,2}(?:hosts?|hostfile|machinefile|f|H|ppn|map-by)(?:=|$)")
+OPENMP: Final = re.compile(r"libi?omp5?\.so|libgomp\.so")
+INTERPRETER: Final = re.compile(r"(?:python|pypy|perl|ruby|julia|octave|matlab|R|Rscript)[\d.]*$")
 PATIENCE: Final = 10.0  # with a program that tells its version [s]
 LIBRARIES: Final = (  # of the names of shared libraries, and the MPI that they are of
     (re.compile(r"libmpi\.so\.12\b|libmpich\.so|libmpifort\.so\.12\b"), "MPICH"),
@@ -24,7 +26,7 @@ LIBRARIES: Final = (  # of the names of shared libraries, and the MPI that they 
 
 def launcher_of(command: Sequence[str]) -> str:
     """Name of what starts ranks; "" where nothing does."""
-    name = os.path.basename(command[0])
+    name = basename(command[0])
     return name if name in LOCAL | REMOTE else ""
 
 
@@ -88,6 +90,15 @@ def mpi_of_program(path: str) -> str:
     return next((name for pattern, name in LIBRARIES if pattern.search(text)), "")
 
 
+def may_use_openmp(command: Sequence[str]) -> bool:
+    """Whether what a launcher starts is linked with an OpenMP runtime, or cannot be looked at."""
+    words = [x for x in command[1:] if not x.startswith("-")]
+    programs = [path for x in words if (path := shutil.which(x))]
+    linked = [_said(["ldd", path]) for path in programs if not INTERPRETER.match(basename(path))]
+    is_known = len(linked) == len(programs) > 0 and all("=>" in text for text in linked)
+    return not is_known or any(OPENMP.search(text) for text in linked)
+
+
 def _said(command: Sequence[str]) -> str:
     """What a program prints; "" where it cannot be run."""
     if shutil.which(command[0]) is None:
@@ -123,6 +134,6 @@ def mismatch(command: Sequence[str]) -> str:
     others = [f"mpiexec.{x}" for x in endings] + [f"mpirun.{x}" for x in endings]
     right = next((x for x in others if shutil.which(x)), f"the mpiexec of {theirs}")
     return (
-        f"{command[0]} is of {ours}, but {os.path.basename(program)} is linked with {theirs}: its "
+        f"{command[0]} is of {ours}, but {basename(program)} is linked with {theirs}: its "
         f"ranks do not find each other, and each does the whole work. Use {right}."
     )

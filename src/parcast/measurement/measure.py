@@ -49,6 +49,7 @@ from parcast.trials.command import CommandLauncher, Ran, filled, runner
 from parcast.trials.disturbance import OTHERS
 from parcast.trials.launcher import Launcher
 from parcast.trials.trial import Launch, Trial
+from parcast.words import listed
 
 RUNS: Final = 5  # of each point [1]
 ENOUGH: Final = 2  # undisturbed runs of a point, from which disturbed ones do not count [1]
@@ -239,11 +240,13 @@ class _Measurement:
         """Make the runs that narrow the interval most for their cost."""
         points = [x for x in self.points if x not in self.turns]
         if len({x.columns["p"] for x in points}) < FEWEST:
+            within = "on a larger machine" if self.cores < FEWEST else "at more counts up to them"
+            counts = sorted({x.columns["p"] for x in self.points})
             raise ParameterError(
-                "p",
-                must=f"have {FEWEST} counts or more up to the {self.cores} cores of this machine",
-                got=", ".join(f"{x.columns['p']}" for x in self.points),
-                hint="A forecast needs them. Give more counts, or measure without until.",
+                "until",
+                must=f"have {FEWEST} counts or more within the cores",
+                got=f"p = {listed(map(str, counts))} and {self.cores} cores",
+                hint=f"Measure {within}, or without it.",
             )
         choice = Adaptive(goal=goal, points=points, most=self.runs)
         while not self.campaign.clock.ended_by:

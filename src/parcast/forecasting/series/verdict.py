@@ -33,6 +33,7 @@ WIDEST_USEFUL: Final = (
     30.0  # upper / lower of an interval: 5.5 times either way is no forecast [D]
 )
 MOST_MISSED: Final = 1.0  # relative error in the test [D]
+NO_FORECAST_THERE: Final = "no forecast there"  # kind of a verdict
 WIDE: Final = "wide interval"  # kind of the warning that a verdict takes the place of
 NEARLY_EQUAL: Final = 0.05  # relative difference of times that take "as long" [D]
 TOO_CLOSE: Final = 1.5  # factor between the counts below which times show no scaling [D]
@@ -220,7 +221,7 @@ def _no_forecast(
     measure = f"{whole(float(run_to_make(target, first, last)))}"
     return said_first(
         f"{text} Measure a run at p = {measure}.",
-        kind="no forecast there",
+        kind=NO_FORECAST_THERE,
         size=float(widths[widest]),
     )
 

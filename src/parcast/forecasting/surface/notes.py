@@ -24,6 +24,7 @@ from parcast.forecasting.series.notes import (
 from parcast.forecasting.series.verdict import (
     MOST_MISSED,
     MOST_NAMED,
+    NO_FORECAST_THERE,
     WIDE,
     WIDEST_USEFUL,
     run_to_make,
@@ -146,7 +147,7 @@ class _Judged:
             else "No smaller count is useful at these values.",
             self._measure(i, worst),
         ]
-        return said_first(" ".join(texts), kind="no forecast there", size=width)
+        return said_first(" ".join(texts), kind=NO_FORECAST_THERE, size=width)
 
     def _measure(self, i: int, at: int) -> str:
         """Say which run would help: nearer to the question along the axis furthest out."""
