@@ -410,7 +410,9 @@ def manual() -> str:
     text = ['.TH PARCAST 1 "" parcast', ".SH NAME", f"parcast \\- {first.lower().rstrip('.')}"]
     text += [".SH SYNOPSIS", ".B parcast", r"COMMAND [OPTIONS] [FILES]", ".SH DESCRIPTION", *rest]
     text.append(".SH COMMANDS")
-    for name, command, ctx in commands(cli, click.Context(cli, info_name="parcast")):
+    for name, command, ctx in commands(
+        cli, click.Context(cli, info_name="parcast", **cli.context_settings)
+    ):
         usage = " ".join(command.collect_usage_pieces(ctx))
         text += [f".SS {in_line(f'parcast {name} {usage}')}", *in_roff(command.help or "")]
         for names, help in options_of(command):
