@@ -1,6 +1,6 @@
 """One axis of a picture: from values to places, and round ticks where none are given."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite, log10
 from typing import Any, Final, Literal, TypeAlias
@@ -101,9 +101,10 @@ class Scale:
         ends = (low * self.factor, high * self.factor)
         return [x / self.factor for x in even_ticks(*ends, most, is_whole=self.is_whole)]
 
-    def shown(self, value: float) -> str:
-        """Write a value as the labels of the ticks do, by the factor of these."""
-        for tick, label in self.marks():
+    def writer(self) -> Callable[[float], str]:
+        """Give what writes values as the labels of the ticks do, by the factor of these."""
+        marks = self.marks()
+        for tick, label in marks:
             if tick == 0:
                 continue
             try:
@@ -111,9 +112,9 @@ class Scale:
             except ValueError:
                 break
             if factor:
-                return f"{value * factor:.4g}"
-        near = [label for tick, label in self.marks() if tick == value]
-        return near[0].replace("\n", " ") if near else f"{value:.4g}"
+                return lambda value: f"{value * factor:.4g}"
+        known = {tick: label.replace("\n", " ") for tick, label in reversed(marks)}
+        return lambda value: known.get(value) or f"{value:.4g}"
 
     def _to(self, value: float) -> float:
         return log10(value) if self.kind == "log" and value > 0 else value

@@ -1,7 +1,7 @@
 """What is drawn in axes: lines with markers, areas, bars, intervals and texts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from math import atan2, cos, isfinite, pi, sin
@@ -168,11 +168,12 @@ class LineMark(Mark):
             kept = kept[every] if isinstance(every, slice) else kept[np.asarray(every, dtype=int)]
         name = self.label.lstrip("_")
         across, up = self.frame
+        written_across, written_up = writer_of(across), writer_of(up)
         for i in kept.tolist():
             x, y = places[i].tolist()
             is_shown = across.is_inside(self.x[i]) and up.is_inside(self.y[i])
             if isfinite(x) and isfinite(y) and (is_shown or self.style.get("clip_on") is False):
-                at = f"{value_of(across, self.x[i])}, {value_of(up, self.y[i])}"
+                at = f"{written_across(self.x[i])}, {written_up(self.y[i])}"
                 yield self._marker(paint, x, y, f"{name}: {at}" if name else at)
 
     def _marker(self, paint: Paint, x: float, y: float, title: str = "") -> str:
@@ -443,11 +444,17 @@ ALIGNED: Final = ("horizontalalignment", "verticalalignment")
 
 
 def value_of(scale: Scale, value: float) -> str:
-    """Write a value with what its axis is called: "time [s] 7.3"."""
-    title = scale.title.replace("\n", " ")
-    shown = scale.shown(float(value))
+    """Write a value with what its axis is called: "time 7.3 s"."""
+    return writer_of(scale)(value)
+
+
+def writer_of(scale: Scale) -> Callable[[float], str]:
+    """Give what writes values with what their axis is called."""
+    title, shown = scale.title.replace("\n", " "), scale.writer()
     name, bracket, unit = title.partition(" [")
-    return f"{name} {shown} {unit.rstrip(']')}" if bracket else f"{title} {shown}".strip()
+    if bracket:
+        return lambda value: f"{name} {shown(float(value))} {unit.rstrip(']')}"
+    return lambda value: f"{title} {shown(float(value))}".strip()
 
 
 def pieces_of(places: NDArray[np.float64]) -> list[NDArray[np.float64]]:
