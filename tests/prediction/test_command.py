@@ -41,6 +41,33 @@ def changed(file):
 # what is answered
 
 
+def test_all_amounts_that_a_machine_lacks_are_named_at_once(parcast, file):
+    said = parcast("predict", PROGRAM, file('name = "here"\n', "here.toml"), "-p", "4", "-n", "1")
+    assert said.status in (2, 4)
+    assert "amounts must be given in the description of here. To measure them: parcast" in said.err
+    for key in ("compute.rate", "network.bandwidth"):
+        assert f"\n  {key} must be given in the description of here: " in said.err
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_answer(parcast, tmp_path):
+    path = tmp_path / "map.svg"
+    said = parcast(*BOTH, "-p", "1..1024x2", "-n", "1", "--picture", "map", "-o", path)
+    assert said.out == ""
+    assert "a map must have two axes with several values" in said.err
+    assert not path.exists()
+
+
+def test_times_of_the_bounds_that_lie_far_apart_have_units_of_their_own(parcast, file):
+    program = file(
+        '[[phase]]\nlaw = "spmd"\ncompute.parallel = "1 s"\n'
+        'communication = {messages = 1, volume = "1 kB"}\n',
+        "small.toml",
+    )
+    machine = file('[network]\nlatency = "1 us"\nbandwidth = "1 GB/s"\n', "fast.toml")
+    said = parcast("predict", program, machine, "-p", "100000")
+    assert re.search(r"contention +at p = 100000: \S+ us with a link .*, \S+ m?s with", said.out)
+
+
 def test_the_answer_is_that_of_the_function(parcast):
     told = predict(
         read_program(PROGRAM),

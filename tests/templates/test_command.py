@@ -108,6 +108,7 @@ def test_a_key_without_comment_mark_is_valid(init):
 def test_this_machine_is_what_the_system_tells(init, file):
     said = init("machine", "--from-here", "--name", 'mine "?')
     assert "It has no placeholders." in said.err
+    assert "Still to be given, where a program needs them: compute.rate, network.b" in said.err
     made = Machine(**read("machine.toml"))
     cores = len(available_cores())
     assert (made.name, made.processors, made.node.processors) == ('mine "?', cores, cores)
@@ -230,7 +231,10 @@ def test_it_asks_on_a_terminal_until_an_answer_is_valid(init):
         (("machine", "--from-here", "--partition", "x"), "--partition goes with --from-slurm."),
         (("machine", "--preset", "laptop"), "--preset must be slurm-node, workstation or cloud"),
         (("machine", "--from-here", "-o", "no/x.toml"), "must be in a folder that exists"),
-        (("program",), "Give --law, one of spmd,"),
+        (
+            ("program",),
+            "--law must be given, one of:\n  spmd         A phase of an SPMD program.\n",
+        ),
         (("program", "--law", "amdal"), "--law must be the name of a law, got 'amdal'."),
     ],
 )

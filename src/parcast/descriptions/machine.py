@@ -267,6 +267,10 @@ else:
     Primitives = create_model("Primitives", __base__=Description, **_KINDS)
 
 
+class MissingFigure(ParameterError):  # noqa: N818 - says what is missing
+    """A figure that a law needs is not in the description of a machine; `name` says which."""
+
+
 class Machine(Description):
     """A parallel machine.
 
@@ -352,7 +356,7 @@ class Machine(Description):
         table, field = key.split(".")
         amount: Amount | None = getattr(getattr(self, table), field)
         if amount is None and key not in at:
-            raise ParameterError(
+            raise MissingFigure(
                 key,
                 must=f"be given in the description of {self.name}: {why} needs it",
                 hint=f"Add it to [{table}].",

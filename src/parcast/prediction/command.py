@@ -144,6 +144,10 @@ def command(
         raise click.UsageError(f"--{asked} requires a figure to draw. Add -o {figure}.svg.", ctx)
     outputs.check([question.program, question.machine])
     prediction = _predicted(question, interval=interval, law_error=law_error)
+    if picture or quantity:
+        from parcast.prediction.picture import choose_picture
+
+        choose_picture(prediction, picture, quantity)  # refused before anything is printed
     outputs.give(
         prediction,
         picture={"picture": picture, "quantity": quantity},

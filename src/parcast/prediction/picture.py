@@ -279,6 +279,19 @@ def figure_of_prediction(
     in `ax`; a surface needs one in space (``projection="3d"``). A `quantity` ("time", "speedup",
     "efficiency", "power" or "cost") is shown by contours, a map or a surface; see `quantities`.
     """
+    shown, chosen = choose_picture(prediction, picture, quantity)
+    if ax is not None:
+        return DRAW[chosen](shown, ax, quantity)
+    with canvas.writer().style():
+        figure = DRAW[chosen](shown, None, quantity)
+        figure.suptitle(shown.title, fontsize="large", parse_math=False)
+    return figure
+
+
+def choose_picture(
+    prediction: Prediction, picture: str | None, quantity: str | None
+) -> tuple[Shown, str]:
+    """What a picture shows and which it is, or a refusal of one with too few axes."""
     if picture is not None and picture not in DRAW:
         raise ParameterError(
             "picture",
@@ -294,12 +307,7 @@ def figure_of_prediction(
     needed = 1 if chosen == "lines" else 2
     if len(shown.axes) < needed:
         raise _too_few(chosen, needed, shown)
-    if ax is not None:
-        return DRAW[chosen](shown, ax, quantity)
-    with canvas.writer().style():
-        figure = DRAW[chosen](shown, None, quantity)
-        figure.suptitle(shown.title, fontsize="large", parse_math=False)
-    return figure
+    return shown, chosen
 
 
 def _with_few_lines(shown: Shown) -> Shown:

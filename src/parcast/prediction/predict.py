@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.advice import ours
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.fit_record import FitRecord, departing
-from parcast.descriptions.machine import LEVEL, Machine
+from parcast.descriptions.machine import LEVEL, Machine, MissingFigure
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import Argument, ParameterError, as_whole
@@ -111,7 +112,7 @@ def predict(
     grid = _affordable(program, machine, {"p": p, "d": d, "n": n}, vary or {})
     axes, shape = grid.axes, grid.shape
     at = {"d": machine.servers(grid.at()), **grid.at()}
-    breakdown = _full(program.times(machine, at), shape)
+    breakdown = _full(_times(program, machine, at), shape)
     require_times(breakdown.time, axes)
     by_resource = _full(program.resource_slopes(machine, at), shape)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
@@ -152,6 +153,34 @@ def predict(
         **_costs(machine, at, breakdown.time, lower, upper),
         call=_call(program, machine, grid, vary, **asked, **how),
     )
+
+
+def _times(program: Program, machine: Machine, at: Mapping[str, Array]) -> Breakdown:
+    """Time and its parts; all figures of the machine that are missing are refused together."""
+    missing: dict[str, MissingFigure] = {}
+    while True:
+        try:
+            found = program.times(machine, {**at, **dict.fromkeys(missing, np.ones(()))})
+        except MissingFigure as refusal:
+            if refusal.name in missing:
+                raise
+            missing[refusal.name] = refusal
+            continue
+        except ParameterError:
+            if not missing:
+                raise
+        else:
+            if not missing:
+                return found
+        first, *others = missing.values()
+        if not others:
+            raise first
+        measure = ours("calibrate", "-o", "measured.toml")
+        raise ParameterError(
+            f"{len(missing)} amounts must be given in the description of {machine.name}. "
+            f"To measure them: {measure}",
+            below=[f"  {x}" for x in missing.values()],
+        )
 
 
 def _call(

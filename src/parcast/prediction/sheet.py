@@ -47,6 +47,7 @@ LETTERS: Final = {  # behind a time
     "io": ("i", "I/O"),
 }
 MOST_ROWS: Final = 60  # shown unless all are asked for
+FAR: Final = 1000  # ratio of two times from which on each has its own unit
 MOST_DIGITS: Final = 3  # of a time; a law is not known to more, whatever its parameters are
 SHORT: Final = {  # what time is spent on, in a column's title
     "compute": "compute",
@@ -110,8 +111,11 @@ def _contention(prediction: Prediction) -> str:
         for name, values in prediction.axes.items()
     )
     ends = [float(x[place]) for x in (free, bus)]
-    unit = common_unit(ends)
-    least, most = (f"{time_text(x / TIME_UNITS[unit])} {unit}" for x in ends)
+    is_far = min(ends) * FAR < max(ends)
+    units = [common_unit([x] if is_far else ends) for x in ends]
+    least, most = (
+        f"{time_text(x / TIME_UNITS[unit])} {unit}" for x, unit in zip(ends, units, strict=True)
+    )
     if least == most:
         return ""
     at = _at(prediction, dict(zip(prediction.axes, place, strict=True)))

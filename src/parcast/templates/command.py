@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parcast.templates.document import Template, TemplateKey
 
 PRESETS: Final = ("slurm-node", "workstation", "cloud")  # those of `machine`, which is not loaded
+USUALLY_NEEDED: Final = ("compute.rate", "network.bandwidth", "storage.bandwidth")
 HERE, SLURM = "from-here", "from-slurm"
 
 MACHINE_HELP: Final = """Write a template of a machine file.
@@ -109,7 +110,10 @@ def machine_command(
     _write(output, (known.asked(_amount) if is_asking else known).template())
     if known.is_complete:
         measure = ours("calibrate", "-o", "measured.toml")
-        tell(f"What was not measured is a comment. To measure it: {measure}")
+        tell(
+            f"Still to be given, where a program needs them: {listed(USUALLY_NEEDED)}. "
+            f"To measure them: {measure}"
+        )
     return ANSWERED
 
 
@@ -123,7 +127,7 @@ def program_command(
     """Write the file and return the exit status."""
     from parcast.descriptions.program import law_named
     from parcast.descriptions.program import laws as every_law
-    from parcast.templates.program import needed_keys, program_template
+    from parcast.templates.program import needed_keys, program_template, summary_of
 
     values: list[dict[str, str]] = []
     known = [*every_law()]
@@ -134,8 +138,10 @@ def program_command(
         )
     is_asking = not laws
     if is_asking:
-        hint = f"Give --law, one of {', '.join(known)}."
-        laws = (_choice("Law", known, "spmd", hint, ctx),)
+        width = max(map(len, known))
+        lines = (f"  {x:{width}}  {summary_of(kind)}" for x, kind in every_law().items())
+        hint = "--law must be given, one of:"
+        laws = (_choice("Law", known, "spmd", hint, ctx, below=lines),)
     _require_free(ctx, output, force=force)
     if is_asking:
         values = [dict(_asked(needed_keys(law_named(law)))) for law in laws]
@@ -144,9 +150,21 @@ def program_command(
     return ANSWERED
 
 
-def _choice(what: str, choices: Iterable[str], usual: str, hint: str, ctx: click.Context) -> str:
-    """Ask for one of some words; without a terminal, refuse with the hint."""
+def _choice(
+    what: str,
+    choices: Iterable[str],
+    usual: str,
+    hint: str,
+    ctx: click.Context,
+    *,
+    below: Iterable[str] = (),
+) -> str:
+    """Ask for one of some words; without a terminal, refuse with the hint and lines below it."""
+    from parcast.errors import ParameterError
+
     if not (is_a_terminal(sys.stdin) and is_a_terminal(sys.stderr)):
+        if lines := [*below]:
+            raise ParameterError(hint, below=lines)
         raise click.UsageError(hint, ctx)
     kind = click.Choice([*choices])
     return str(click.prompt(what, type=kind, default=usual, err=True))

@@ -14,6 +14,11 @@ def needed_keys(law: type[Phase]) -> Iterator[TemplateKey]:
     return (key for key in keys_of(law, PHASE) if key.is_needed and key.amount)
 
 
+def summary_of(law: type[Phase]) -> str:
+    """What a law is for: the first line of its documentation."""
+    return (law.__doc__ or "").strip().partition("\n")[0]
+
+
 def program_template(
     laws: Sequence[str], values: Sequence[Mapping[str, str]] = (), name: str = ""
 ) -> Template:
@@ -33,7 +38,7 @@ def program_template(
             key: SourcedFigure(key=key, text=text, source="") for key, text in known.items()
         }
         made.lines += ["", "[[phase]]"]
-        about = (kind.__doc__ or "").strip().partition("\n")[0]
+        about = summary_of(kind)
         made.comment(f"{about} {kind.source}.".strip() if kind.source else about)
         made.said.discard(f"{Phase.model_fields['law'].description}")
         made.figures["phase.law"] = SourcedFigure(key="phase.law", text=laws[i], source="")

@@ -150,7 +150,7 @@ def needed_of_runs(weighed: Weighed) -> Iterator[str]:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (kept - weighed.longest) / (kept - ideal)
     share = np.where(usable & (kept > ideal) & (share <= 1), share, np.inf)
-    i, what = int(np.argmin(share)), "The whole program"
+    i, what = int(np.argmin(share)), "the whole program"
     if np.isfinite(share[i]):
         what = "or the whole program"
         above = format_quantity(float(table.time[i] * (1 - min(table.efficiency[i], 1.0))), "time")

@@ -85,7 +85,7 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
     else:
         legend.append(f"{NEAR}: comes nearest")
     if not all(x.fits for x in rows):
-        legend.append(f"{FAILS}: not as sure as asked")
+        legend.append(f"{FAILS}: less certain than required")
     in_full = tuple(entry_of(columns, i, x.asked_for) for i, x in enumerate(rows))
     return Table(forms=_forms(columns), in_full=in_full, legend="; ".join(legend))
 

@@ -308,12 +308,12 @@ def extreme_in_words(x: Extreme) -> str:
         return f"{SPENT_ON[x.of]} infinitely fast: {_time(x.time)}"
     what = "processors" if x.of == "p" else "disks"
     if x.time is not None:
-        return f"{what} without end: {_time(x.time)}"
+        return f"infinitely many {what}: {_time(x.time)}"
     if x.kind == "grows":
-        return f"{what} without end: the time grows"
+        return f"infinitely many {what}: the time grows"
     if x.kind == "falls":
-        return f"{what} without end: the time falls towards 0"
-    return f"{what} without end: not known, as {x.kind}"
+        return f"infinitely many {what}: the time falls towards 0"
+    return f"infinitely many {what}: not known, as {x.kind}"
 
 
 def _time(x: IntervalEstimate) -> str:
