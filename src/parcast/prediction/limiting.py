@@ -4,7 +4,7 @@ That is the one with the largest elasticity of the time. `predict` and `explain`
 they name the same counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import with_servers
+from parcast.prediction.best_processors import DEAR
 
 SPENT_ON: Final = {
     "compute": "computing",
@@ -38,23 +39,43 @@ def shares_and_slopes(
     at = with_servers(machine, at)
     parts = program.times(machine, at)
     slopes = program.resource_slopes(machine, at)
-    return parts, {name: np.asarray(getattr(slopes, name) / parts.time) for name in RESOURCES}
+    return parts, dict(zip(RESOURCES, elasticities_of(slopes, parts.time), strict=True))
+
+
+def elasticities_of(slopes: Breakdown, time: Array) -> Array:
+    """Slopes of each resource over the time, of which nothing may be left. [1]."""
+    each = np.stack(np.broadcast_arrays(*(getattr(slopes, name) for name in RESOURCES)))
+    shape = np.broadcast_shapes(each.shape, np.shape(time))
+    found: Array = np.divide(each, time, out=np.zeros(shape), where=np.asarray(time) > 0)
+    return found
 
 
 class AlongCounts:
-    """Elasticities of the resources from p = 1 to the largest count that was asked for."""
+    """Elasticities of the resources along p, (resources, counts), between two counts as well."""
 
     def __init__(
-        self, program: Program, machine: Machine, at: Mapping[str, Any], asked: Array
+        self,
+        program: Program,
+        machine: Machine,
+        at: Mapping[str, Any],
+        p: Array,
+        elasticity: Array | None = None,
     ) -> None:
-        self.program, self.machine, self.at = program, machine, at
+        self.program, self.machine, self.at, self.p = program, machine, at, p
+        self.elasticity = self._at(p) if elasticity is None else elasticity
+
+    @classmethod
+    def up_to(
+        cls, program: Program, machine: Machine, at: Mapping[str, Any], asked: Array
+    ) -> "AlongCounts":
+        """Evaluate them from p = 1 to the largest count that was asked for."""
         points = int(np.clip(POINTS * 20 / program.dearness, FEWEST, POINTS))
         asked = np.unique(asked)
-        self.p: Array = np.unique(np.round(np.geomspace(1.0, float(asked[-1]), points)))
         try:
-            self.elasticity = self._at(self.p)
+            every = np.unique(np.round(np.geomspace(1.0, float(asked[-1]), points)))
+            return cls(program, machine, at, every)
         except ParameterError:  # the law has an answer at those that were asked for
-            self.p, self.elasticity = asked, self._at(asked)
+            return cls(program, machine, at, asked)
 
     def _at(self, counts: Array) -> Array:
         """Elasticities at counts, (resources, counts)."""
@@ -65,8 +86,10 @@ class AlongCounts:
         """First count after `low` where it is as at `high`: what leads, or that one is saturated.
 
         `row` is the resource that is saturated, None where it is asked which leads. It is `high`
-        where the law has no answer between.
+        where the law has no answer between, or takes long for one.
         """
+        if self.program.dearness >= DEAR:
+            return int(high)
         wanted = self._state(self._at(np.array([high])), row)[0]
         while high - low > 1:
             counts = np.unique(np.round(np.linspace(low, high, AT_ONCE)))
@@ -91,12 +114,23 @@ class AlongCounts:
 
     def _changes(self, row: int | None) -> list[tuple[int, int]]:
         """Counts where something changes, and what it is from there on."""
-        state = self._state(self.elasticity, row)
-        found = [(int(self.p[0]), int(state[0]))]
+        state = self._state(self.elasticity, row).tolist()
+        found = [(int(self.p[0]), state[0])]
         for i, j in pairwise(range(len(self.p))):
             if state[i] != state[j]:
-                found.append((self.first(self.p[i], self.p[j], row), int(state[j])))
+                found += self._between(self.p[i], self.p[j], (state[i], state[j]), row)
         return found
+
+    def _between(
+        self, low: float, high: float, state: tuple[int, int], row: int | None
+    ) -> Iterator[tuple[int, int]]:
+        """Changes after `low` up to `high`, where `state` is what it is at both."""
+        p = self.first(low, high, row)
+        if low + 1 < p < high:
+            before = int(self._state(self._at(np.array([p - 1.0])), row)[0])
+            if before != state[0]:
+                yield from self._between(low, p - 1, (state[0], before), row)
+        yield p, state[1]
 
     @staticmethod
     def _state(elasticity: Array, row: int | None) -> NDArray[np.intp]:

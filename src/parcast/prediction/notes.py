@@ -29,28 +29,29 @@ def limits_of(
     program: Program,
     machine: Machine,
     axes: Mapping[str, Array],
+    elasticity: Array,
     dimensions: Mapping[str, Dimension] | None = None,
 ) -> tuple[str, ...]:
     """Say which resource the time follows most along p, from where on, and what it would save.
 
-    One line for each line of the grid along p, or for the first and the last of many.
+    One line for each line of the grid along p, or for the first and the last of many. The
+    `elasticity` is that of each resource on the grid.
     """
-    p = axes["p"]
     others = [(name, values) for name, values in axes.items() if name != "p"]
-    lines = int(np.prod([len(values) for _, values in others], dtype=np.int64))
+    order = np.argsort(axes["p"], kind="stable")
+    p, lines = axes["p"][order], elasticity.reshape(len(elasticity), len(order), -1)
     return tuple(
         place_of(others, line, dimensions or {})
-        + _along(AlongCounts(program, machine, _point(others, line), p), p)
-        for line in described_lines(lines)
+        + _along(AlongCounts(program, machine, _point(others, line), p, lines[:, order, line]))
+        for line in described_lines(lines.shape[2])
     )
 
 
-def _along(along: AlongCounts, p: Array) -> str:
+def _along(along: AlongCounts) -> str:
     """Say what limits in the range of p, and what more of it would save at the end."""
-    changes = along.leading()
-    changes = changes[max(sum(start <= p.min() for start, _ in changes) - 1, 0) :]
     saved = along.elasticity[:, -1].max()
-    return f"{changes_in_words(changes)} (1% faster saves {saved:.2g}% at p = {p.max():.0f})"
+    largest = f"{saved:.2g}% at p = {along.p[-1]:.0f}"
+    return f"{changes_in_words(along.leading())} (1% faster saves {largest})"
 
 
 def described_lines(lines: int) -> Sequence[int]:

@@ -22,6 +22,7 @@ from parcast.laws.allowances import law_errors, law_half_width
 from parcast.laws.compactness import superlinear_warnings
 from parcast.numerics import stratified_normal
 from parcast.prediction.grid import ConfigurationGrid, grid_of, require_times, uncertain_amounts
+from parcast.prediction.limiting import elasticities_of
 from parcast.prediction.notes import (
     doubts_of_law,
     fastest_of,
@@ -133,7 +134,13 @@ def predict(
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
-        limits=limits_of(program, machine, axes, grid.dimensions),
+        limits=limits_of(
+            program,
+            machine,
+            axes,
+            elasticities_of(by_resource, breakdown.time),
+            grid.dimensions,
+        ),
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes),

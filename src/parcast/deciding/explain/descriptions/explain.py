@@ -121,7 +121,7 @@ def explain_descriptions(
     time, lower, upper = run.times(at)
     require_times(time, {"p": counts})
     amounts, no_effect = _amounts(run)
-    along = AlongCounts(program, machine, at, counts)
+    along = AlongCounts.up_to(program, machine, at, counts)
     resources = _resources(run, along)
     effects = {x.name: float(x.elasticity[-1]) for x in amounts}
     use = {x.resource: float(x.elasticity[-1]) for x in resources}
