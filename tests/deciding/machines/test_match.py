@@ -221,7 +221,7 @@ def test_what_is_said_to_fit_does_fit_where_the_price_is_uncertain_and_times_are
 def test_a_failure_says_which_limit_by_how_much(runs, machines):
     told = match(runs, machines, within=1.0, budget=6.0)
     assert told.verdict[0] == (
-        "T3E at best (p = 32) takes 1.26 s, 26% more than 1 s, and costs 6.72, 12% more than 6 "
+        "T3E at best (p = 32) takes 1.27 s, 26% more than 1 s, and costs 6.72, 12% more than 6 "
         "(at the required probability of 90%)."
     )
     assert all(x.best is None for x in told.candidates)
