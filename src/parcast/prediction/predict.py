@@ -32,6 +32,7 @@ from parcast.prediction.notes import (
 )
 from parcast.prediction.result import Prediction
 from parcast.saved.call import Call
+from parcast.words import joined
 
 MOST_POINTS: Final = 20_000_000  # of one grid of a simple law: about 3 GB
 MOST_SAMPLED: Final = 20_000_000  # points times samples, of a simple law: a few seconds
@@ -116,6 +117,7 @@ def predict(
     breakdown = _full(_times(program, machine, at), shape)
     require_times(breakdown.time, axes)
     by_resource = _full(program.resource_slopes(machine, at), shape)
+    elasticity = elasticities_of(by_resource, breakdown.time)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
     asked = {"interval": interval, "law_error": law_error, "bounds": bounds}
     lower = upper = allowed = None
@@ -134,13 +136,7 @@ def predict(
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
-        limits=limits_of(
-            program,
-            machine,
-            axes,
-            elasticities_of(by_resource, breakdown.time),
-            grid.dimensions,
-        ),
+        limits=limits_of(program, machine, axes, elasticity, grid.dimensions),
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes),
@@ -184,9 +180,8 @@ def _times(program: Program, machine: Machine, at: Mapping[str, Array]) -> Break
             raise first
         measure = ours("calibrate", "-o", "measured.toml")
         raise ParameterError(
-            f"{len(missing)} amounts must be given in the description of {machine.name}. "
-            f"To measure them: {measure}",
-            below=[f"  {x}" for x in missing.values()],
+            f"{joined([*missing])} must be given in the description of {machine.name}. Add them, "
+            f"or measure them: {measure}"
         )
 
 
