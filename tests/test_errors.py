@@ -14,6 +14,7 @@ from parcast.applications.text.documents.document import DocumentError
 from parcast.arrays.library.client import Lost
 from parcast.cli.failures import NoAnswer
 from parcast.descriptions.description import DescriptionError
+from parcast.descriptions.machine import MissingFigure
 from parcast.errors import (
     Argument,
     FileProblems,
@@ -157,6 +158,7 @@ ERRORS = [
     NoRunEnded("a.csv", [Problem(message="must have a run that ended.")]),
     DocumentError("a.jsonl", "must be a JSON object.", line=3, offset=120),
     _missing_library(),
+    MissingFigure("compute.rate", must="be given"),
     MissingPackage("Figures need matplotlib.", name="matplotlib"),
     NoAnswer("There is none."),
 ]

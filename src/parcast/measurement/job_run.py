@@ -27,6 +27,7 @@ LAST: Final = 20.0  # of a job, in which nothing is run: runs are ended, tables 
 MOST: Final = 0.5
 NUMBERS: Final = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # environment, as the next
 # What Slurm writes of a step that it ended for its memory, with what the step or the job writes.
+JOB_ENDED: Final = re.compile(r"Slurm job \d+ has expired")  # says srun
 OUT_OF_MEMORY: Final = re.compile(
     r"^(?:slurmstepd(?:-\S+)?|srun): .*"
     r"(?:oom[-_ ]?kill|out of memory|exceeded (?:\w+ )?memory limit)",
@@ -123,6 +124,8 @@ class _LauncherInJob:
 
         def told(trial: Trial[MeasuredPoint, Ran]) -> None:
             ran = trial.observed
+            if trial.failure and JOB_ENDED.search(ran.output):
+                raise KeyboardInterrupt  # the program did not begin: the job was cancelled
             if ran.status is None and left < own:
                 if self.made[trial.case] or trial.seconds < MOST * self.job.seconds:
                     raise KeyboardInterrupt  # it tells nothing: it is made in another job
