@@ -51,7 +51,10 @@ def elasticities_of(slopes: Breakdown, time: Array) -> Array:
 
 
 class AlongCounts:
-    """Elasticities of the resources along p, (resources, counts), between two counts as well."""
+    """Elasticities of the resources along p, (resources, counts), between two counts as well.
+
+    Where they are given and the law takes long, nothing is evaluated between counts.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class AlongCounts:
         elasticity: Array | None = None,
     ) -> None:
         self.program, self.machine, self.at, self.p = program, machine, at, p
+        self.is_fine = elasticity is None or program.dearness < DEAR
         self.elasticity = self._at(p) if elasticity is None else elasticity
 
     @classmethod
@@ -81,26 +85,6 @@ class AlongCounts:
         """Elasticities at counts, (resources, counts)."""
         _, found = shares_and_slopes(self.program, self.machine, {**self.at, "p": counts})
         return np.stack([np.broadcast_to(found[name], counts.shape) for name in RESOURCES])
-
-    def first(self, low: float, high: float, row: int | None) -> int:
-        """First count after `low` where it is as at `high`: what leads, or that one is saturated.
-
-        `row` is the resource that is saturated, None where it is asked which leads. It is `high`
-        where the law has no answer between, or takes long for one.
-        """
-        if self.program.dearness >= DEAR:
-            return int(high)
-        wanted = self._state(self._at(np.array([high])), row)[0]
-        while high - low > 1:
-            counts = np.unique(np.round(np.linspace(low, high, AT_ONCE)))
-            try:
-                state = self._state(self._at(counts), row) == wanted
-            except ParameterError:
-                break
-            other = np.flatnonzero(~state)
-            last = int(other[-1]) if len(other) else 0
-            low, high = float(counts[last]), float(counts[min(last + 1, len(counts) - 1)])
-        return int(high)
 
     def leading(self) -> list[tuple[int, str]]:
         """From which count on the time follows which resource most, from the least count on."""
@@ -124,13 +108,25 @@ class AlongCounts:
     def _between(
         self, low: float, high: float, state: tuple[int, int], row: int | None
     ) -> Iterator[tuple[int, int]]:
-        """Changes after `low` up to `high`, where `state` is what it is at both."""
-        p = self.first(low, high, row)
-        if low + 1 < p < high:
-            before = int(self._state(self._at(np.array([p - 1.0])), row)[0])
-            if before != state[0]:
-                yield from self._between(low, p - 1, (state[0], before), row)
-        yield p, state[1]
+        """Changes after `low` up to `high`, where `state` is what it is at both.
+
+        `row` is the resource that is saturated, None where it is asked which leads. They are as
+        near as the law has answers between.
+        """
+        first, before = low, state[0]
+        while high - low > 1 and self.is_fine:
+            counts = np.unique(np.round(np.linspace(low, high, AT_ONCE)))
+            try:
+                found = self._state(self._at(counts), row)
+            except ParameterError:
+                break
+            other = np.flatnonzero(found != state[1])
+            last = int(other[-1]) if len(other) else 0
+            before, low = int(found[last]), float(counts[last])
+            high = float(counts[min(last + 1, len(counts) - 1)])
+        if before != state[0]:
+            yield from self._between(first, low, (state[0], before), row)
+        yield int(high), state[1]
 
     @staticmethod
     def _state(elasticity: Array, row: int | None) -> NDArray[np.intp]:
