@@ -53,6 +53,16 @@ def test_a_slider_moved_by_keyboard_changes_the_answer_and_the_address(page):
     assert page.inner_text('[data-name="network.latency"] output').startswith("2.4 ms")
 
 
+def test_axes_stay_linear_while_a_slider_moves(page):
+    page.check('[name="axes"]')
+    page.wait_for_selector('#panel-predict svg text:text-is("0")')
+    page.focus('[name="x.network.latency"]')
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector('#panel-predict .same:has-text("network.latency")')
+    assert page.locator('#panel-predict svg text:text-is("0")').count()
+    assert "axes=linear" in page.url
+
+
 def test_an_amount_that_is_set_can_be_reset_by_keyboard(page):
     page.fill('[name="set.network.latency"]', "1 ms")
     page.focus('[name="x.network.latency"]')

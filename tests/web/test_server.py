@@ -44,6 +44,13 @@ def test_every_panel_answers(served):
         assert "refusal" not in text, name
 
 
+def test_pictures_have_linear_axes_if_asked(served):
+    query = "p=16,64&d=16,64"
+    own, linear = (served.ask(f"/panel/predict?{query}{axes}")[2] for axes in ("", "&axes=linear"))
+    assert own.count("<svg xmlns") == linear.count("<svg xmlns") == 1
+    assert linear.count(">0</text>") > own.count(">0</text>")
+
+
 def test_the_command_line_of_the_page_gives_the_same(served, parcast, monkeypatch):
     query = "p=16,64&x.network.latency=2&set.io.volume=20+MB"
     _, _, text = served.ask(f"/panel/predict?{query}")

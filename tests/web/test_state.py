@@ -38,6 +38,9 @@ def test_a_state_is_the_same_after_a_way_through_the_address(folder):
     state = asked(folder, *pairs, ("n", ""), ("x.d", "0"))
     assert asked(folder, *pairs) == state
     assert state.query() == "file=sp2.toml&p=1%2C2&set.a.b=1+s&x.c=-1.5"
+    linear = asked(folder, *pairs, ("axes", "linear"))
+    assert linear != state
+    assert linear.query() == f"{state.query()}&axes=linear"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,7 @@ def test_a_state_is_the_same_after_a_way_through_the_address(folder):
         ("file", "/etc/passwd", "file must name a file of this page"),
         ("donors", "../x.csv", "donors must name a file of this page"),
         ("output", "x.csv", "output must be a field of this page"),
+        ("axes", "polar", "axes must be linear"),
         ("x.network.latency", "99", "from -6 to 6"),
         ("x.network.latency", "nan", "from -6 to 6"),
         ("x.network.latency", "fast", "from -6 to 6"),

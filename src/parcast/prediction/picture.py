@@ -239,9 +239,12 @@ def _draw_shares(ax: "Axes", lines: _Lines) -> "dict[str, Artist]":
 def _name_area(ax: "Axes", lines: _Lines, name: str, low: Array, high: Array) -> bool:
     """Write a name where an area is highest, if there is room; tell whether there was."""
     width, height = inches(ax)
-    at = lines.along.places(lines.x)
-    places = np.linspace(at[0], at[-1], PLACES)
-    bottom, top = (np.interp(places, at, edge) for edge in (low, high))
+    to, back = (np.log2, np.exp2) if ax.get_xscale() == "log" else (np.asarray, np.asarray)
+    first, last = to(np.array(ax.get_xlim())).tolist()
+    places = np.linspace(first, last, PLACES)
+    bottom, top = (
+        np.interp(places, to(lines.x), edge, left=none) for edge, none in ((low, 1.0), (high, 0.0))
+    )
     half = ceil((len(name) + 2) * CHARACTER / width / 2 * PLACES)
     if 2 * half >= PLACES:
         return False
@@ -251,7 +254,7 @@ def _name_area(ax: "Axes", lines: _Lines, name: str, low: Array, high: Array) ->
     best = int(np.argmax(top - bottom))
     if (top - bottom)[best] * height < NAME_HEIGHT:
         return False
-    x = float(lines.along.values_at(places[best + half : best + half + 1])[0])
+    x = float(back(places[best + half]))
     ax.text(x, float(top[best] + bottom[best]) / 2, name, ha="center", va="center")
     return True
 

@@ -85,7 +85,9 @@ def answered(panel: Panel, state: PageState) -> PanelAnswer:
     pieces = [
         piece
         for i, given in enumerate(done.answers)
-        for piece in section_of(_answer(panel, given, i), f"{panel.name}-{i}")
+        for piece in section_of(
+            _answer(panel, given, i, is_linear=state.is_linear), f"{panel.name}-{i}"
+        )
     ]
     return PanelAnswer(
         panel=panel,
@@ -102,7 +104,14 @@ def refused(panel: Panel, why: ParcastError) -> PanelAnswer:
     return PanelAnswer(panel=panel, line="", amounts={}, html="", said=(), refusal=[f"{why}"])
 
 
-def _answer(panel: Panel, given: GivenAnswer, number: int, *, is_whole: bool = False) -> Answer:
+def _answer(
+    panel: Panel,
+    given: GivenAnswer,
+    number: int,
+    *,
+    is_whole: bool = False,
+    is_linear: bool | None = None,
+) -> Answer:
     """Take what a command gave for an answer of a page."""
     shown = partial(
         answer_for,
@@ -110,6 +119,7 @@ def _answer(panel: Panel, given: GivenAnswer, number: int, *, is_whole: bool = F
         f"{panel.name}-{number}",
         sheets=given.sheets(is_whole),
         drawn=given.drawn,
+        is_linear=is_linear,
     )
     if panel.picture:
         with suppress(ParameterError):  # too few values for this kind of picture

@@ -15,6 +15,7 @@ from parcast.units import shown
 from parcast.web.folder import PageFile
 
 SET: Final = "set."  # before the name of an amount: its text
+AXES, LINEAR = "axes", "linear"  # of pictures
 POWER: Final = "x."  # and the power of two that it is multiplied by
 MOST_POWER: Final = 6.0  # of two, either way: a factor of 64
 LONGEST: Final = 200  # characters of a value
@@ -64,6 +65,7 @@ class PageState:
     fields: Mapping[str, str] = field(default_factory=dict)  # those that are not empty
     texts: Mapping[str, str] = field(default_factory=dict)  # of amounts
     powers: Mapping[str, float] = field(default_factory=dict)  # of two, other than 0
+    is_linear: bool = False  # axes of pictures
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]], files: Sequence[PageFile]) -> "PageState":
@@ -73,6 +75,7 @@ class PageState:
         fields: dict[str, str] = {}
         texts: dict[str, str] = {}
         powers: dict[str, float] = {}
+        is_linear = False
         for i, (key, given) in enumerate(pairs):
             value = given.strip()
             if i >= MOST_KEYS or len(value) > LONGEST or not (value or given).isprintable():
@@ -81,6 +84,10 @@ class PageState:
                 if value not in known:
                     _refuse(key, "name a file of this page", value, "Add the file first.")
                 chosen.append(known[value])
+            elif key == AXES:
+                if value != LINEAR:
+                    _refuse(key, f"be {LINEAR}", value, "Leave it out for those of each picture.")
+                is_linear = True
             elif key in FIELDS:
                 fields |= {key: value} if value else {}
             elif key.startswith(SET):
@@ -98,7 +105,7 @@ class PageState:
             _refuse(
                 "donors", "be another table than the one to forecast", donors, "Choose it too."
             )
-        return cls(files=own, fields=fields, texts=texts, powers=powers)
+        return cls(files=own, fields=fields, texts=texts, powers=powers, is_linear=is_linear)
 
     def of_kind(self, kind: str) -> list[PageFile]:
         """Chosen files of a kind, without donors."""
@@ -121,6 +128,7 @@ class PageState:
         pairs += [*self.fields.items()]
         pairs += [(f"{SET}{name}", text) for name, text in self.texts.items()]
         pairs += [(f"{POWER}{name}", f"{x:g}") for name, x in self.powers.items()]
+        pairs += [(AXES, LINEAR)] if self.is_linear else []
         return urlencode(pairs)
 
 

@@ -22,13 +22,21 @@ class PagePicture(NamedTuple):
     linear: str = ""  # the same on linear axes; "" where it has no logarithmic ones
 
 
-def pictures_of(result: "Result", mark: str, words: str, **options: Any) -> list[PagePicture]:
-    """Draw a result, if it has a picture; ids begin with a mark, and words say what it shows."""
+def pictures_of(
+    result: "Result", mark: str, words: str, *, is_linear: bool | None = None, **options: Any
+) -> list[PagePicture]:
+    """Draw a result, if it has a picture; ids begin with a mark, and words say what it shows.
+
+    Axes are as the result has them or linear as told, without a switch; by default both are drawn.
+    """
     if not result._picture:
         return []
     draw = partial(result._drawn, **options)
     try:
-        svg = svg_of(draw, Paint(prefix=mark, themed=PAGE), description=words)
+        own = Paint(prefix=mark, themed=PAGE)
+        svg = svg_of(draw, own, is_linear=bool(is_linear), description=words)
+        if is_linear is not None:
+            return [PagePicture(svg)]
         paint = Paint(prefix=f"{mark}-linear", themed=PAGE)
         return [PagePicture(svg, linear_svg_of(draw, paint, description=words))]
     except ParameterError:  # it has too few values for one

@@ -350,6 +350,10 @@ class SvgAxes:
         """Set the ends of the axis of y; None leaves one."""
         _set_limits(self.y, bottom, top)
 
+    def get_xscale(self) -> str:
+        """Kind of the axis of x, as it is drawn: linear or log."""
+        return self.x.kind
+
     def get_xlim(self) -> tuple[float, float]:
         """Ends of the axis of x."""
         return self._limits(self.x)

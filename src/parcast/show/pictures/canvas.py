@@ -58,9 +58,15 @@ def writer() -> PictureWriter:
     return _writer.get()
 
 
-def svg_of(draw: "Callable[[], Figure]", paint: Paint | None = None, **about: str) -> str:
-    """Draw a picture as SVG; `about` goes to `SvgFigure.to_svg`."""
-    with drawing_by(SVG):
+def svg_of(
+    draw: "Callable[[], Figure]",
+    paint: Paint | None = None,
+    *,
+    is_linear: bool = False,
+    **about: str,
+) -> str:
+    """Draw a picture as SVG, on linear axes if told so; `about` goes to `SvgFigure.to_svg`."""
+    with drawing_by(LINEAR_SVG if is_linear else SVG):
         figure: Any = draw()
     return str(figure.to_svg(paint, **about))
 
