@@ -105,15 +105,15 @@ def kind_of_text(text: str, file: str) -> str:
     >>> kind_of_text("[[phase]]", "-"), kind_of_text("[network]", "-"), kind_of_text("p,n", "-")
     ('program', 'machine', 'timings')
     """
-    from parcast.descriptions.machine import Machine
-    from parcast.descriptions.program import Program
-
     lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
     if not lines:
         return ""
     is_toml = _KEY.match(lines[0]) is not None
     if not is_toml:
         return "" if file.lower().endswith(".toml") else "timings"
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
+
     keys, is_top = set(), True
     for line in lines:
         match = _KEY.match(line)

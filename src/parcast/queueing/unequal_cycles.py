@@ -34,6 +34,7 @@ References
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
@@ -46,7 +47,6 @@ from parcast.queueing.order import deviation_of_maximum, largest_sum_excess
 from parcast.queueing.repairman import mixing, pace
 from parcast.queueing.time_laws import gamma_times
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(256)
 UNSEEN = 36.0  # -ln of a probability that counts for nothing
 AHEAD = 0.4  # of the lead of the light jobs: what the queue gains by it
 STEADY = 1e-5  # cv of a sum below which it is taken for this
@@ -150,11 +150,18 @@ def largest_sum(of: TwoClasses, cycles: Array, power: int = 1) -> Array:
 def _beyond(*rows: Array, power: int) -> Array:
     """Integral over t from `low` to `high` of (1 - F_1^many) F_2^few, or of 2 t times that."""
     low, high, light, heavy, many, few, light_cv, heavy_cv = rows
+    nodes, weights = _rule()
     width = np.log(high / low)
-    t = low * np.exp(0.5 * (1.0 + NODES[:, None]) * width)
+    t = low * np.exp(0.5 * (1.0 + nodes[:, None]) * width)
     one, other = light_cv**-2.0, heavy_cv**-2.0
     with np.errstate(divide="ignore"):
         late = few * np.log(special.gammainc(other, other * t / heavy))
         there = many * np.log1p(-special.gammaincc(one, one * t / light))
     beyond = power * t**power * width * np.exp(late) * -np.expm1(there)
-    return np.asarray(0.5 * WEIGHTS @ beyond)
+    return np.asarray(0.5 * weights @ beyond)
+
+
+@cache
+def _rule() -> tuple[Array, Array]:
+    """Nodes and weights of a quadrature, which take as long as loading the rest of the law."""
+    return np.polynomial.legendre.leggauss(256)

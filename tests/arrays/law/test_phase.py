@@ -131,6 +131,13 @@ def test_each_different_request_is_evaluated_once(monkeypatch):
     calls.clear()
     predict(program_of(servers=4), MACHINE, p=[1, 4, 16], d=[1, 2])
     assert len(calls) == 3  # d is not that of the request
+    calls.clear()
+    rates, free = "io.costs.servers.write_rate*", "io.costs.servers.open_file*"
+    at = {"p": 4.0, "d": 2.0, rates: np.array([[1.0], [2.0]]), free: np.array([1.0, 3.0])}
+    io = ArrayIO(**io_of())
+    assert io.service(at).startup.shape == (2, 1)
+    io.service({"p": 4.0, "d": 2.0, rates: 1.0})
+    assert len(calls) == 2  # neither a factor of 1 nor one of a cost that is 0 makes another
 
 
 def test_each_geometry_is_computed_once_for_all_costs(monkeypatch):

@@ -182,6 +182,7 @@ def test_a_law_that_counts_every_request_is_not_asked_for_counts_without_end():
     kinds = {x.of: x.kind for x in told.extremes}
     assert kinds["p"] == kinds["d"] == "its law counts every request"
     assert told.upgrades[0].saved.value > 0
+    assert told.whole == ("communication.group", "io.arrays", "io.servers", "io.subchunk")
 
 
 def test_changes_with_which_a_law_has_no_answer_are_left_out():

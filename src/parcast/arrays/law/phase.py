@@ -360,9 +360,12 @@ class ArrayIO(IoLaw):
 
     def _requests(self, at: Point) -> tuple[list[_Request], Any, tuple[int, ...]]:
         """Requests at the different points of a grid, the place of each point's, and its shape."""
-        given = {key: np.asarray(at[key], dtype=np.float64) for key in self._uses if key in at}
-        # A factor of 1 is none, and the request is one that is known without it.
-        given = {key: x for key, x in given.items() if key[-1] != "*" or (x != 1.0).any()}
+        uses = (key for key in self._uses if key in at)
+        given = {
+            key: np.asarray(at[key], dtype=np.float64)
+            for key in uses
+            if key not in self._nothing or key[:-1] in at
+        }
         shape = np.broadcast_shapes(*(values.shape for values in given.values()))
         columns = [np.broadcast_to(values, shape).ravel() for values in given.values()]
         points, place = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
@@ -375,7 +378,9 @@ class ArrayIO(IoLaw):
         )
         requests = []
         for row in points.tolist():
-            entries = tuple(zip(given, row, strict=True))
+            # A factor of 1 is none, and the request is one that is known without it.
+            pairs = zip(given, row, strict=True)
+            entries = tuple((key, x) for key, x in pairs if x != 1.0 or key[-1] != "*")
             if entries not in self._known:
                 self._known[entries] = self._request(entries, allowance)
             requests.append(self._known[entries])
@@ -389,6 +394,12 @@ class ArrayIO(IoLaw):
         axes = sorted(self.axes() | {"p"}, key=lambda axis: (axis != "p", axis))
         names = sorted(name for name, _ in self.amounts())
         return (*axes, *names, *(f"{name}*" for name in names))
+
+    @cached_property
+    def _nothing(self) -> frozenset[str]:
+        """Factors of amounts that are 0, whatever they are."""
+        numbers = ((name, x) for name, x in self.amounts() if not x.expression.axes)
+        return frozenset(f"{name}*" for name, amount in numbers if not amount({}))
 
     @cached_property
     def _known(self) -> dict[Entries, _Request]:

@@ -16,7 +16,7 @@ so that an elasticity of 1, that of the cycles of a program, stays what it is. B
 independent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -48,14 +48,19 @@ def elasticities(
         return {name: np.nan_to_num(np.asarray(x / time)) for name, x in slopes.items()}
 
 
-def varies(program: Program, machine: Machine, at: Mapping[str, Array], name: str) -> bool:
-    """Whether the law has a time for a little less of an amount: of whole numbers it has none."""
+def varying(
+    program: Program, machine: Machine, at: Mapping[str, Array], names: Sequence[str]
+) -> list[str]:
+    """Names of amounts of which a little less has a time, as whole numbers have not."""
+    less = np.exp(-STEP * np.eye(len(names)))[..., None]
+    factors = {f"{name}*": factor for name, factor in zip(names, less, strict=True)}
     try:
-        point = {**with_servers(machine, at), f"{name}*": np.exp(-STEP)}
-        program.times(machine, point)
+        program.times(machine, {**with_servers(machine, at), **factors})
     except ParameterError:
-        return False
-    return True
+        half = len(names) // 2
+        halves = (names[:half], names[half:]) if half else ()
+        return [x for some in halves for x in varying(program, machine, at, some)]
+    return list(names)
 
 
 def ends_of(value: Array, sampled: Array | None, half_width: Array) -> tuple[Array, Array]:

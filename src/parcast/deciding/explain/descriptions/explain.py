@@ -20,7 +20,7 @@ from parcast.deciding.explain.descriptions.elasticities import (
     elasticities,
     ends_of,
     sampled_elasticities,
-    varies,
+    varying,
 )
 from parcast.deciding.explain.descriptions.extremes import used, without_end
 from parcast.deciding.explain.descriptions.result import (
@@ -189,8 +189,9 @@ def _run_of(
     at = {name: x.reshape(()) for name, x in grid.axes.items() if name != "p"} | {"p": counts}
     names = dict.fromkeys(program.parameters(), False)
     names |= {name: True for name in machine.parameters() if name not in names}
-    whole = tuple(name for name in names if not varies(program, machine, at, name))
-    names = {name: of for name, of in names.items() if name not in whole}
+    some = varying(program, machine, at, list(names))
+    whole = tuple(name for name in names if name not in some)
+    names = {name: names[name] for name in some}
     each = program.dearness / 20 * len(counts) * (1 + 2 * len(names)) + 40
     samples = int(np.clip(AFFORDABLE / each, FEWEST_SAMPLES, SAMPLES))
     return DescribedRun(
