@@ -81,8 +81,8 @@ def test_counts_that_are_close_together_are_said_to_show_little(p, is_said):
 # What limits it.
 
 GROWS = "a cost that grows with p: doubling p to 16 adds {} to the time"
-SAVES = "parallel overhead: doubling p to 16 saves {} (ideal: 50%)"
 NOTHING = "parallel overhead: doubling p to 16 saves nothing (ideal: 50%)"
+OVERHEAD = "parallel overhead: doubling p to 16 saves {} (ideal: 50%)"
 WEAK = "nothing measurable: time stays constant while the work grows"
 WORK = "the work itself, which still scales well: doubling p to 16 saves {} (ideal: 50%)"
 
@@ -98,11 +98,11 @@ WORK = "the work itself, which still scales well: doubling p to 16 saves {} (ide
         (-0.5, False, WEAK, "scales well"),
         (0.09, True, NOTHING, "overhead"),
         (-0.01, True, NOTHING, "overhead"),
-        (-0.02, True, SAVES.format("1%"), "overhead"),
-        (-0.14, True, SAVES.format("9%"), "overhead"),
-        (-0.16, True, SAVES.format("10%"), "overhead"),
-        (-0.5, True, SAVES.format("29%"), "overhead"),
-        (-0.79, True, SAVES.format("42%"), "overhead"),
+        (-0.02, True, OVERHEAD.format("1%"), "overhead"),
+        (-0.14, True, OVERHEAD.format("9%"), "overhead"),
+        (-0.16, True, OVERHEAD.format("10%"), "overhead"),
+        (-0.5, True, OVERHEAD.format("29%"), "overhead"),
+        (-0.79, True, OVERHEAD.format("42%"), "overhead"),
         (-0.81, True, WORK.format("43%"), "scales well"),
         (-1.0, True, WORK.format("50%"), "scales well"),
     ],
@@ -132,6 +132,16 @@ def test_what_limits_real_forecasts(time, asked, says):
     scaling = "weak" if says is WEAK else "auto"
     found = forecast({"p": P, "time": time}, asked, scaling=scaling).notes[0].limited_by
     assert found.startswith(says.split("{")[0].replace("p to 16", f"p to {asked}"))
+
+
+def test_constant_time_alone_is_named_where_the_law_that_is_followed_has_no_other_cost():
+    p = 2.0 ** np.arange(6)
+    alone, growing = (forecast({"p": p, "time": 1 + 100 / p + x * p}, 64) for x in (0.0, 0.02))
+    constant = (
+        "constant time, such as that of serial parts: doubling p to 64 saves 38% (ideal: 50%)"
+    )
+    assert alone.notes[0].limited_by == constant
+    assert (alone.notes[0].limit, growing.notes[0].limit) == ("constant time", "overhead")
 
 
 def test_what_doubling_does_is_what_the_table_says():

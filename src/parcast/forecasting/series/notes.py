@@ -12,6 +12,7 @@ from parcast.forecasting.own_runs.measured import APART, pooled_noise
 from parcast.forecasting.own_runs.members import LAWS
 from parcast.forecasting.own_runs.scaling import Limit, ScalingReading
 from parcast.forecasting.series.curve import CurveEstimate
+from parcast.laws.curves import AMDAHL
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key, Series, label_of
@@ -115,7 +116,7 @@ def notes_of(
         backtest = float(np.expm1(-curve.backtest[i])) if count > 2 else None
         own_noise = float(noise[i]) if repeated[i] else None
         limit, limited_by = _limit(
-            at, slope[i], efficiency[i], doubled=doubled, strong=reading.is_strong
+            at, slope[i], efficiency[i], followed[i], doubled=doubled, strong=reading.is_strong
         )
         is_helped = helped is not None and bool(helped[i])
         notes.append(
@@ -148,7 +149,13 @@ def notes_of(
 
 
 def _limit(
-    p: float, slope: float, efficiency: float, *, doubled: float, strong: bool
+    p: float,
+    slope: float,
+    efficiency: float,
+    follows: Follows | None,
+    *,
+    doubled: float,
+    strong: bool,
 ) -> tuple[Limit, str]:
     """What holds the program back, by the slope of log time and the efficiency at a count.
 
@@ -167,9 +174,11 @@ def _limit(
         return "growing cost", text
     much = "nothing" if slope > -0.015 else percent(saved)
     saves = f"doubling p to {doubled} saves {much} (ideal: 50%)"
-    if slope > -0.8:
-        return "overhead", f"parallel overhead: {saves}"
-    return "scales well", f"the work itself, which still scales well: {saves}"
+    if slope <= -0.8:
+        return "scales well", f"the work itself, which still scales well: {saves}"
+    if follows is not None and follows.law == AMDAHL.name:
+        return "constant time", f"constant time, such as that of serial parts: {saves}"
+    return "overhead", f"parallel overhead: {saves}"
 
 
 def _rests_on(series: Series, i: int, backtest: float | None) -> str:
