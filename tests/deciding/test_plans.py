@@ -12,6 +12,8 @@ from parcast.cli.plugged import takes_options
 from parcast.deciding.alternatives import best_first
 from parcast.deciding.plans import PLAN, OwnPlan, decided, with_plugins
 from parcast.places import PluginFaultError, PluginWarning
+from parcast.saved.load import load
+from parcast.show.pictures.canvas import svg_of
 from tests.conftest import ROOT
 from tests.installed import PLUGINS, installed, parcast
 
@@ -38,6 +40,15 @@ def test_its_command_ranks_draws_and_writes(tmp_path):
     assert [row["recommended"] for row in rows] == ["True", *["False"] * 6]
     assert json.loads(paths[1].read_text(encoding="utf-8"))["schema"] == "parcast/plan/1"
     assert "recommended: 32 GB" in paths[2].read_text(encoding="utf-8")
+
+
+def test_it_is_the_same_when_it_was_saved_and_is_loaded_again(tmp_path):
+    result = given(columns={"misses": ["few", 2, 0.5]}, remedies=["Buy a disk."])
+    result.save(tmp_path / "plan.json")
+    again = load(tmp_path / "plan.json")
+    assert again == result
+    assert str(again) == str(result)
+    assert svg_of(again._drawn) == svg_of(result._drawn)
 
 
 def test_it_is_listed_and_its_options_are_refused_in_their_names():

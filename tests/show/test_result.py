@@ -57,6 +57,8 @@ from parcast.prediction.predict import predict
 from parcast.prediction.trials.validate import validate_program
 from parcast.projection.counted import project_counts
 from parcast.projection.program import project
+from parcast.saved.load import first_difference
+from parcast.saved.load import load as load_result
 from parcast.saved.result import SavedResult
 from parcast.show.dataset import GridNote
 from parcast.show.documents import MARKDOWN, tex
@@ -143,7 +145,7 @@ RESULTS = {
     ),
     "DescriptionsExplained": lambda: explain(PROGRAM, MACHINE, p=2),
     "FeaturesResult": lambda: extract_features(DOCUMENTS),
-    "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.0, 5.0, 3.0]), MACHINE),
+    "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.1, 5.0, 3.0]), MACHINE),
     "Forecast": lambda: forecast(RUNS, [8, 16]),
     "JobStandings": job_standings,
     "Match": lambda: match(RUNS),
@@ -311,6 +313,21 @@ def test_both_writers_of_pictures_show_the_same(result):
                 assert scale.limits == pytest.approx(ends)
     entries = [x.get_text() for each in theirs.legends for x in each.get_texts()]
     assert sorted(name for group in ours.groups for name in group) == sorted(entries)
+
+
+def test_its_picture_is_there_when_it_was_saved_and_is_loaded_again(result, tmp_path):
+    if not result._picture:
+        pytest.skip("has no picture")
+    result.save(tmp_path / "a.json")
+    again = load_result(tmp_path / "a.json")
+    assert canvas.svg_of(again._drawn) == canvas.svg_of(result._drawn)
+    assert "<svg" in again._repr_html_()
+    again.save(tmp_path / "b.json")
+    one, other = (load_result(tmp_path / f"{x}.json") for x in "ab")
+    assert first_difference(list(one.rows()), list(other.rows())) == ""
+    if not isinstance(again, SavedValidation):
+        assert type(again) is type(result)
+        assert str(again) == str(result)
 
 
 def test_a_page_holds_it_all_and_asks_for_nothing(result, tmp_path):

@@ -92,4 +92,5 @@ class OwnDecision(Decision):
             "remedies": list(self.ways.remedies),
             "rows": list(self.rows()),
             "inputs": dict(self.inputs),
+            "call": self._of_fields,
         }

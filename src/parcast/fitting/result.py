@@ -104,7 +104,7 @@ class Fit(Result):
         rows=parameters runs=run_rows quantity interval error rms_relative_error=rms
         worst=_worst_run noise noise_of_columns law_error degrees_of_freedom=freedom rank
         singular_values by_p=_by_p undetermined advice warnings converged=has_converged starts
-        reached law sources inputs program=program.name machine=machine.name
+        reached law sources inputs program=program.name machine=machine.name call=_of_fields
     """
 
     parameters: tuple[FittedParameter, ...]

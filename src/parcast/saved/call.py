@@ -48,16 +48,18 @@ def encoded(value: Any) -> Any:
     """Write an argument as JSON has it."""
     if isinstance(value, Measurements):
         return {RUNS: runs_to_document(value)}
-    kind = DESCRIPTIONS.get(type(value).__name__)
-    if kind is not None:
-        return {kind[0]: given(value)}
-    if isinstance(value, np.ndarray | np.generic):
+    if is_description(type(value)):
+        return {DESCRIPTIONS[type(value).__name__][0]: given(value)}
+    if hasattr(value, "tolist"):  # of NumPy or pandas
         return value.tolist()
     if isinstance(value, Mapping):
         return {str(name): encoded(x) for name, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [encoded(x) for x in value]
-    return value
+    return [encoded(x) for x in value] if isinstance(value, list | tuple | range) else value
+
+
+def is_description(kind: type) -> bool:
+    """Whether a class is that of a machine or a program."""
+    return getattr(kind, "__name__", "") in DESCRIPTIONS
 
 
 def decoded(value: Any) -> Any:
@@ -89,7 +91,8 @@ def given(value: Any) -> Any:
         return value.text
     if isinstance(value, Description):
         own = [x for x in type(value).model_fields.items() if x[0] in value.model_fields_set]
-        return {field.alias or name: given(getattr(value, name)) for name, field in own}
+        keys = {field.alias or name: given(getattr(value, name)) for name, field in own}
+        return {name: x for name, x in keys.items() if x not in (None, [])}  # as if not given
     if isinstance(value, Mapping):
         return {name: given(x) for name, x in value.items()}
     if isinstance(value, list | tuple):

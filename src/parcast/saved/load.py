@@ -1,6 +1,7 @@
 """Results read again from the documents that `save` wrote.
 
-A document holds the call that made it (`parcast.saved.call`). The call is made again, and its
+A document holds the call that made it (`parcast.saved.call`), or that of its class with its fields
+where nothing can compute it again (`parcast.saved.fields`). The call is made again, and its
 numbers are compared with those that were written: where they agree, the result is the same as
 that which was saved; where another version of parcast computes others, the written ones stand.
 """
@@ -9,16 +10,18 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from math import isclose
 from typing import Any, Final
 
-from parcast.errors import FileProblems, ParcastError, Problem
+from parcast.errors import FileProblems, ParameterError, ParcastError, Problem
 from parcast.files.decoding import opened
 from parcast.files.faults import AnyPath
 from parcast.places import load as loaded
 from parcast.saved.call import RUNS, decoded, runs_of_document
-from parcast.saved.result import SavedResult
+from parcast.saved.fields import FIELDS, object_of
+from parcast.saved.result import SavedResult, rows_in
 from parcast.show.result import Result
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import warn_reader
@@ -33,13 +36,28 @@ VERBS: Final = {
     "compare": "parcast.deciding.compare.compare:compare",
     "explain-descriptions": ("parcast.deciding.explain.descriptions.explain:explain_descriptions"),
     "explain-timings": "parcast.deciding.explain.timings.explain:explain_timings",
+    "explain-pipeline": "parcast.pipeline.explaining.explain:explain_pipeline",
+    "forecast-memory": "parcast.forecasting.memory.forecast_memory:forecast_memory",
+    "plan-proposal": "parcast.deciding.proposal.propose:plan_proposal",
     "validate-program": "parcast.prediction.trials.validate:validate_program",
+}
+CLASSES: Final = {  # of results whose documents hold their fields, by the kind of these
+    "array-io-plan": "parcast.arrays.planning.result:RequestPlan",
+    "array-io-simulation": "parcast.arrays.bottleneck.result:RequestSimulation",
+    "explain-profiles": "parcast.deciding.explain.profiles.result:ProfilesExplained",
+    "plan": "parcast.deciding.decision:OwnDecision",
+    "fit": "parcast.fitting.result:Fit",
+    "pipeline-plan": "parcast.pipeline.planning.result:PipelinePlan",
+    "pipeline-timeline": "parcast.pipeline.explaining.timeline:Timeline",
+    "traffic": "parcast.pipeline.traces.traffic.result:TrafficCheck",
 }
 VALIDATION: Final = "parcast.validation.saved:SavedValidation"
 SCHEMA: Final = re.compile(r"parcast/([a-z-]+)/(\d+)")
 VERSIONS: Final[Mapping[str, int]] = {}  # of documents that are not at version 1
 CLOSE: Final = 1e-6  # relative difference of numbers that are the same [1] [D]
-UNUSABLE: Final = (ParcastError, LookupError, TypeError, ValueError, ArithmeticError)  # as a call
+UNUSABLE: Final = (  # as a call
+    *(ParcastError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+)
 LARGEST: Final = 200_000_000  # bytes of a document
 
 
@@ -54,11 +72,12 @@ def load(path: AnyPath) -> Result:
     Returns
     -------
     Result
-        A forecast, prediction, match, plan, explanation, check or comparison, and what
-        `validate_program` gives, is made again from the runs or descriptions that its document
-        holds, and checked against the numbers that were written, to 1e-6 of each. Any other
-        result, or one of which this version computes other numbers, comes with its rows and its
-        document as they were written: a `SavedResult`.
+        Every result that has a picture is whole again, with its picture and its page. It is made
+        from the runs, descriptions or fields that its document holds, and checked against the
+        rows that were written, to 1e-6 of each number. What `validate` of a kernel, a pipeline or
+        array I/O gave has its rows and its picture. Any other result, such as a simulation, and
+        one of which this version computes other numbers, comes with its rows and its document as
+        they were written: a `SavedResult`.
 
     Raises
     ------
@@ -76,22 +95,44 @@ def load(path: AnyPath) -> Result:
     """
     name = os.fspath(path)
     document = document_in(path)
-    is_validation = document["schema"].split("/")[1].endswith("validation")
-    made_of: type[SavedResult] = loaded(VALIDATION) if is_validation else SavedResult
+    kind = document["schema"].split("/")[1]
+    made_of: type[SavedResult] = loaded(VALIDATION) if kind.endswith("validation") else SavedResult
     saved = made_of(document=document)
     call = document.get("call")
-    if not isinstance(call, dict) or str(call.get("verb")) not in VERBS:
+    call = call if isinstance(call, dict) else {}
+    is_of_fields = call.get("verb") == FIELDS
+    place = CLASSES.get(kind) if is_of_fields else VERBS.get(str(call.get("verb")))
+    if place is None:
         return saved
     try:
-        arguments = decoded(call["arguments"])
-        made: Result = loaded(VERBS[str(call["verb"])])(**arguments)
-        made = with_inputs_of(made._as_saved(document), document)
+        make = _of_fields if is_of_fields else _called
+        made = with_inputs_of(make(place, call["arguments"])._as_saved(document), document)
+        rows = made.rows() if "rows" in document else rows_in(made.to_document())
+        difference = first_difference(list(rows), list(saved.rows()))
     except UNUSABLE as error:
-        _note(name, f"it cannot be made again: {error}")
+        why = "it has not the fields that this version knows" if is_of_fields else str(error)
+        _note(name, f"it cannot be made again: {why.rstrip('.')}")
         return saved
-    if difference := first_difference(list(made.rows()), list(saved.rows())):
+    if difference:
         _note(name, f"this version computes other numbers: {difference}")
         return saved
+    return made
+
+
+def _called(place: str, arguments: Any) -> Result:
+    """Make the call of a function again."""
+    made: Result = loaded(place)(**decoded(arguments))
+    return made
+
+
+def _of_fields(place: str, arguments: Any) -> Result:
+    """Make a result of its fields, and show it: they may be of their types, and no more."""
+    from parcast.show.pictures.canvas import svg_of
+
+    made: Result = object_of(loaded(place), arguments)
+    made.to_sheet()
+    with suppress(ParameterError):  # it may have too few values for a picture, as it had
+        svg_of(made._drawn)
     return made
 
 
@@ -129,7 +170,7 @@ def document_in(path: AnyPath) -> dict[str, Any]:
             f"must have the schema parcast/{kind}/{known}, got {schema}{writer}",
             "Make it again with this version.",
         )
-    rows = document.get("rows", [])
+    rows = rows_in(document)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _refused(name, "must have rows, got something else")
     assert isinstance(document, dict)

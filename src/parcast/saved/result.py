@@ -10,6 +10,12 @@ from parcast.show.result import Result
 from parcast.show.sheet import Column, Form, Sheet, Table
 from parcast.words import listed, rounded
 
+ROWS: Final = (
+    "rows",
+    "plans",
+    "servers",
+    "scaling",
+)  # keys, of which the first that is there counts
 DIGITS: Final = 5
 MOST_ROWS: Final = 40
 MOST_COLUMNS: Final = 8  # of a table
@@ -19,7 +25,7 @@ MOST_COLUMNS: Final = 8  # of a table
 class SavedResult(Result):
     """The document of a result, as it was written: rows, and all else by its keys.
 
-    It can be compared, and written again; of validations it has the picture.
+    It can be compared, and written again; that of a validation has its picture too.
     """
 
     _sheet = "parcast.saved.result:sheet_of"
@@ -35,7 +41,7 @@ class SavedResult(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give the rows of the document."""
-        yield from self.document.get("rows") or ()
+        yield from rows_in(self.document)
 
     def to_document(self) -> dict[str, Any]:
         """Give the document as it was read."""
@@ -44,6 +50,11 @@ class SavedResult(Result):
     def __repr__(self) -> str:
         """Say what it is the document of."""
         return f"{type(self).__name__}({self.schema}: {len(list(self.rows()))} rows)"
+
+
+def rows_in(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give the rows of a document, which some call by what they are of."""
+    return next((document[name] for name in ROWS if document.get(name)), [])
 
 
 def sheet_of(told: SavedResult, *, show_all: bool = False) -> Sheet:

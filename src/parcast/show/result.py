@@ -89,6 +89,11 @@ class Result(metaclass=_Listed):
         wanted = " ".join(keys)
         return {"schema": self._schema, **(document_of(self, wanted) if wanted else {})}
 
+    @property
+    def _of_fields(self) -> Any:
+        """The call of its class with its fields: of results whose outline has it."""
+        return load("parcast.saved.fields:call_of")(self)
+
     def _as_saved(self, document: Mapping[str, Any]) -> Self:  # noqa: ARG002 - for those that can
         """Give it as it was when a document was made of it: it may have fewer series."""
         return self  # a subclass that may have been reduced does so

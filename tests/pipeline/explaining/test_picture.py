@@ -105,7 +105,7 @@ def test_a_run_has_a_lane_for_each_rank(tmp_path):
     assert ax.get_xlabel() == "time [ms]"
     assert set(boxes_of(ax)) == {COMPUTING, MERGING, INPUT_OUTPUT}
     [lines] = [x for x in ax.collections if isinstance(x, LineCollection)]
-    assert len(lines.get_segments()) == len(run.trace.messages)
+    assert len(lines.get_segments()) == run.events.message_count
     tasks = next(x for x in ax.collections if isinstance(x, PolyCollection))
     drawn = sum(np.ptp(x.vertices[:, 0]) for x in tasks.get_paths()) / 1e3
     assert drawn == pytest.approx(sum(rank.computing for rank in run.ranks), rel=0.01)
@@ -119,7 +119,7 @@ def test_of_many_messages_the_largest_are_drawn_and_it_is_said(tmp_path):
     [lines] = [x for x in figure.axes[0].collections if isinstance(x, LineCollection)]
     assert len(lines.get_segments()) == 200
     [note] = [x.get_text() for x in figure.texts if "Messages" in x.get_text()]
-    assert note == f"Messages: the 200 largest of {len(run.trace.messages)}."
+    assert note == f"Messages: the 200 largest of {run.events.message_count}."
 
 
 def test_a_run_is_drawn_in_given_axes(tmp_path):

@@ -33,6 +33,7 @@ class RequestSimulation(Result):
     _outline = """
         operation=options.operation writer=options.writer time_s closing_s=_closing limited_by
         shares times=_in_modes contention=_contention imbalances warnings servers=rows inputs
+        call=_of_fields
     """
     _picture = "parcast.arrays.bottleneck.picture:figure_of"
 

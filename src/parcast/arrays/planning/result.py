@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,10 @@ from parcast.arrays.law.request import Options
 from parcast.arrays.planning.settings import Settings, settings_of
 from parcast.deciding.alternatives import Ways
 from parcast.deciding.decision import Decision
+from parcast.importers.darshan_io import JobIo
 from parcast.show.outline import document_of
 from parcast.units import format_quantity
 from parcast.words import counted
-
-if TYPE_CHECKING:
-    from parcast.importers.darshan_io import JobIo
-
 
 OWN: Final = "parcast"  # its library, among others
 
@@ -134,7 +131,7 @@ class RequestPlan(Decision):
         shape size_bytes arrays=number clients operation=options.operation
         writer=options.writer objective within machine storage_chunk=storage buffer_bytes best
         limited_by=simulation.limited_by servers=simulation.rows reasons settings=_settings
-        warnings plans now?=_now compared? libraries? inputs
+        warnings plans now?=_now compared? libraries? inputs call=_of_fields
     """
     _said = "parcast.arrays.planning.sheet:said_of"
     _below = "parcast.arrays.planning.picture:draw_parts"

@@ -47,6 +47,7 @@ from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.request import time_kept, wall_time_limit
 from parcast.forecasting.series.question import counts_of
 from parcast.importers.registry import as_measurements
+from parcast.saved.call import Call
 from parcast.show.warning import is_remark, verdicts
 from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
@@ -132,22 +133,12 @@ def plan_proposal(
         require_one_of("site", site, tuple(SITES), "")
     table = _of_one_machine(as_measurements(measurements))
     size = _node_size(what_p_counts(p_is, table), cores_per_node)
-    asked = PlanAsked(
-        goals=goals,
-        p=None,
-        upto=None,
-        rule=None,
-        p_is=size.p_is,
-        cores_per_node=size.cores_per_node,
-        unit=NODE_HOURS if size.knows_nodes else CORE_HOURS,
-        beyond=beyond,
-    )
+    asked = _asked(goals, size, beyond=beyond)
     cases = _cases(table, sizes, runs, p, scaling)
     answered = [_Answered.of(case, asked, size) for case in cases]
     unit, amount = _unit_of_science(per_run)
     left = _size("storage", storage)
-    made = [x.job(goals.certainty, amount, left) for x in answered]
-    jobs = _named(made)
+    jobs = _named([x.job(goals.certainty, amount, left) for x in answered])
     has = _parts(answered, jobs, size, per_run, left)
     total, lower, upper, request = (
         float(sum(x.hours_at(which, goals.certainty) for x in answered))
@@ -172,6 +163,15 @@ def plan_proposal(
         warnings=tuple(dict.fromkeys([*verdicts(warnings), *filter(is_remark, warnings)])),
         law=answered[0].case.subject.law,
         sources=answered[0].case.subject.sources,
+        call=Call(
+            verb="plan-proposal",
+            arguments={
+                **{"measurements": table, "runs": runs, "sizes": sizes, "p": p},
+                **{"margin": margin, "efficiency": efficiency, "cores_per_node": cores_per_node},
+                **{"p_is": size.p_is, "storage": storage, "per_run": per_run, "site": site},
+                **{"scaling": scaling, "beyond": beyond},
+            },
+        ),
     )
 
 
@@ -182,6 +182,20 @@ def _goals(efficiency: float | str, margin: float | str) -> Goals:
         return goals_of(efficiency=efficiency, certainty=margin, **given)
     except ParameterError as refusal:
         raise refusal.named("margin") if refusal.name == "certainty" else refusal from None
+
+
+def _asked(goals: Goals, size: NodeSize, *, beyond: bool) -> PlanAsked:
+    """Ask for the largest count that has the efficiency, of all that can be forecast."""
+    return PlanAsked(
+        goals=goals,
+        p=None,
+        upto=None,
+        rule=None,
+        p_is=size.p_is,
+        cores_per_node=size.cores_per_node,
+        unit=NODE_HOURS if size.knows_nodes else CORE_HOURS,
+        beyond=beyond,
+    )
 
 
 def _node_size(p_is: PKind, cores_per_node: int | None) -> NodeSize:

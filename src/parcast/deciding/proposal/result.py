@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from parcast.deciding.goals.nodes import NodeSize
 from parcast.deciding.proposal.sites import ItemGiven
+from parcast.saved.call import Call
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.words import clock
@@ -77,6 +78,7 @@ class Proposal(Result):
     _outline: ClassVar[str] = """
         request request_unit=unit margin total total_lower total_upper efficiency *node_size
         scaling jobs unit_of_science? method site? site_asks?=items warnings law sources inputs
+        call?
     """
     _picture: ClassVar[str] = "parcast.deciding.proposal.picture:figure_of"
 
@@ -98,6 +100,7 @@ class Proposal(Result):
     law: str  # what the times are based on
     sources: tuple[str, ...]  # of the law
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+    call: Call | None = None  # what made it: for `parcast.load`
 
     def __repr__(self) -> str:
         """Say in one line what is asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from parcast.forecasting.memory.nodes import Both, NodeMemory, NodesNeeded, node
 from parcast.forecasting.memory.notes import notes_of
 from parcast.forecasting.memory.result import MemoryForecast
 from parcast.forecasting.series.question import ForecastQuestion, question_of
+from parcast.saved.call import Call
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.series import label_of
 from parcast.units import quantity
@@ -121,7 +123,16 @@ def forecast_memory(
         curves=curves,
         node=node,
         nodes=tuple(nodes),
+        call=_call(question, node),
     )
+
+
+def _call(question: ForecastQuestion, node: NodeMemory | None) -> Call:
+    """What the forecast is made from, as `parcast.load` calls it again."""
+    arguments = {x: getattr(question, x) for x in ("measurements", "p", "hold_out", "by")}
+    if node is not None:
+        arguments |= {"node_memory": node.memory, "ranks_per_node": node.ranks}
+    return Call(verb="forecast-memory", arguments={**arguments, **question.at})
 
 
 def memory_beside(question: ForecastQuestion) -> MemoryForecast | None:
@@ -131,7 +142,7 @@ def memory_beside(question: ForecastQuestion) -> MemoryForecast | None:
         told = forecast_memory(runs, question.p, hold_out=question.hold_out, by=question.by)
     except ParcastError:
         return None
-    return None if told.by else told
+    return None if told.by else replace(told, call=None)
 
 
 def require_memory(runs: Measurements) -> None:

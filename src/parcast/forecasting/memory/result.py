@@ -12,6 +12,7 @@ from parcast.aliases import Array
 from parcast.forecasting.memory.curves import MemoryAt, MemoryCurve
 from parcast.forecasting.memory.nodes import NodeMemory, NodesNeeded, need_of_node, running_out
 from parcast.forecasting.memory.notes import MemoryNotes
+from parcast.saved.call import Call
 from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.show.warning import said_of, verdicts
@@ -29,7 +30,8 @@ class MemoryForecast(Result):
     _schema: ClassVar[str] = "parcast/memory-forecast/1"
     _axes = "*memory_B"
     _outline: ClassVar[str] = (
-        "verdict rows interval *node nodes? warnings series=notes refused=_without_forecast inputs"
+        "verdict rows interval *node nodes? warnings series=notes refused=_without_forecast "
+        "inputs call?"
     )
     _row: ClassVar[str] = (
         "memory_B=memory memory_lower_B=lower memory_upper_B=upper memory_total_B=total "
@@ -58,6 +60,7 @@ class MemoryForecast(Result):
     node: NodeMemory | None = None  # what a node has, where it was given
     nodes: tuple[NodesNeeded, ...] = ()  # fewest of them that fit, one a series
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+    call: Call | None = None  # what made it: for `parcast.load`
 
     @property
     def node_need(self) -> Array | None:

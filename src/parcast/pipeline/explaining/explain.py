@@ -5,6 +5,7 @@ coordinator decides, in simulated time in which tasks and merges take 1 and mess
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -33,6 +34,7 @@ from parcast.pipeline.published.schedule import (
 )
 from parcast.pipeline.simulation.adaptive import AdaptiveSimulation, SimulatedMerge
 from parcast.pipeline.simulation.scenario import Scenario
+from parcast.saved.call import Call
 
 CYCLES: Final = 2  # that are given of unlimited items
 ITEMS_A_RANK: Final = 4  # that are given of `adaptive`
@@ -100,8 +102,10 @@ def explain_pipeline(
     if schedule is None:
         schedule = "adaptive" if ranks & (ranks - 1) else "source"
     require_one_of("schedule", schedule, ("source", "adaptive"))
+    asked = {"ranks": ranks, "pipelines": pipelines, "cycles": cycles, "items": items}
+    call = Call(verb="explain-pipeline", arguments={**asked, "schedule": schedule})
     if schedule == "source":
-        return _source(ranks, pipelines, cycles, items)
+        return replace(_source(ranks, pipelines, cycles, items), call=call)
     if cycles is not None:
         raise ParameterError(
             "cycles",
@@ -113,7 +117,8 @@ def explain_pipeline(
             got=str(cycles),
             hint=("Give a number of ", Argument("items"), "."),
         )
-    return _adaptive(ranks, pipelines, ITEMS_A_RANK * ranks if items is None else items)
+    items = ITEMS_A_RANK * ranks if items is None else items
+    return replace(_adaptive(ranks, pipelines, items), call=call)
 
 
 def _limited(size: int, steps: int) -> None:

@@ -12,6 +12,7 @@ from math import log2
 from typing import Any, Literal, NamedTuple
 
 from parcast.pipeline.published.schedule import ItemRange
+from parcast.saved.call import Call
 from parcast.show.result import Result
 
 Schedule = Literal["source", "adaptive"]
@@ -50,7 +51,7 @@ class PipelineSchedule(Result):
     """What the ranks of a pipeline do in each step, if all tasks and merges take equally long."""
 
     _schema = "parcast/pipeline-schedule/1"
-    _outline = "schedule ranks pipelines items steps *_published speedup busy inputs rows"
+    _outline = "schedule ranks pipelines items steps *_published speedup busy inputs rows call?"
     _picture = "parcast.pipeline.explaining.picture:figure_of"
 
     schedule: Schedule  # `source` or `adaptive`
@@ -62,6 +63,7 @@ class PipelineSchedule(Result):
     messages: tuple[Moved, ...]
     deliveries: tuple[Delivered, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    call: Call | None = None  # what made it: for `parcast.load`
 
     @property
     def is_source(self) -> bool:

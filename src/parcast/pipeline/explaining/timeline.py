@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.pipeline.explaining.seen import SeenEvents, seen_of
+from parcast.pipeline.traces.header import TraceHeader
 from parcast.pipeline.traces.trace import Events, Trace, as_trace
 from parcast.show.outline import document_of
 from parcast.show.result import Result
@@ -56,27 +58,27 @@ class Timeline(Result):
 
     _schema = "parcast/pipeline-timeline/1"
     _outline = """
-        program=trace.header.program schedule=trace.header.schedule
-        pipelines=trace.header.pipelines seconds shares=_shares core_share limited_by warnings
-        inputs rows=ranks
+        program=header.program schedule=header.schedule pipelines=header.pipelines seconds
+        shares=_shares core_share limited_by warnings inputs rows=ranks call=_of_fields
     """
     _sheet = "parcast.pipeline.explaining.timeline_sheet:sheet_of"
     _picture = "parcast.pipeline.explaining.timeline_picture:figure_of"
 
-    trace: Trace
+    header: TraceHeader  # what the trace says of its run
     ranks: tuple[RankUse, ...]  # what each rank spent its time on
+    events: SeenEvents  # as far as a picture shows them
+    fetching: float  # share of the run in which rank 0 read items from the input [1]
+    notes: tuple[str, ...] = ()  # what was ignored in the trace, and what is odd in it
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Say in one line what it is."""
-        return (
-            f"Timeline({self.trace.header.program!r}, {len(self.ranks)} ranks, {self.seconds:g} s)"
-        )
+        return f"Timeline({self.header.program!r}, {len(self.ranks)} ranks, {self.seconds:g} s)"
 
     @property
     def seconds(self) -> float:
         """Wall time of the run. [s]."""
-        return self.trace.header.seconds
+        return self.header.seconds
 
     def share(self, *names: str) -> float:
         """Share of the time of all ranks that went into some kinds. [1]."""
@@ -91,13 +93,6 @@ class Timeline(Result):
         return min(sum(rank.processor for rank in self.ranks) / wall, 1.0) if wall else 1.0
 
     @property
-    def fetching(self) -> float:
-        """Share of the run in which rank 0 read items from the input. [1]."""
-        fetches = self.trace.fetches
-        spent = _length(fetches["start"], fetches["end"], self.seconds)
-        return spent / self.seconds if self.seconds else 0.0
-
-    @property
     def limited_by(self) -> str:
         """What limited the run, in a sentence."""
         return _limit(self)
@@ -105,18 +100,18 @@ class Timeline(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was ignored in the trace, what is odd in it, and what is missing."""
-        tasks, items = self.trace.tasks, self.trace.header.items
+        items = self.header.items
         if items is not None:
-            items *= max(len(self.trace.header.reductions), 1)
-        found = int((tasks["stop"] - tasks["first"]).sum())
+            items *= max(len(self.header.reductions), 1)
+        found = sum(rank.items for rank in self.ranks)
         if items is None or found >= items:
-            return self.trace.notes
+            return self.notes
         missing = (
             f"The trace has tasks of {found:,} of {counted(items, 'item')}: the end is missing, or"
             " the run was resumed from a checkpoint. If it was not, copy the file again: the "
             "shares are those of an incomplete run."
         )
-        return (*self.trace.notes, missing)
+        return (*self.notes, missing)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give each rank."""
@@ -157,7 +152,15 @@ def timeline_of(trace: Trace | str | PathLike[str]) -> Timeline:
     (4, 0.14)
     """
     trace = as_trace(trace)
-    return Timeline(trace=trace, ranks=tuple(_rank_uses(trace)))
+    fetches, seconds = trace.fetches, trace.header.seconds
+    spent = _length(fetches["start"], fetches["end"], seconds)
+    return Timeline(
+        header=trace.header,
+        ranks=tuple(_rank_uses(trace)),
+        events=seen_of(trace),
+        fetching=spent / seconds if seconds else 0.0,
+        notes=trace.notes,
+    )
 
 
 def _rank_uses(trace: Trace) -> Iterator[RankUse]:
@@ -263,7 +266,7 @@ def _limit(timeline: Timeline) -> str:
 
 def _inside(timeline: Timeline) -> str:
     """Say what tasks and merges waited for: cores, where there are fewer than ranks, or others."""
-    cores, ranks = timeline.trace.header.cores, len(timeline.ranks)
+    cores, ranks = timeline.header.cores, len(timeline.ranks)
     used = percent(timeline.core_share)
     if ranks > cores and timeline.core_share * ranks >= IN_USE * cores:
         return (

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.pipeline.explaining.seen import POINTS, SeenMessages, SeenSpans
 from parcast.pipeline.explaining.timeline import Timeline
 from parcast.pipeline.explaining.timeline_sheet import title_of
-from parcast.pipeline.traces.trace import Events
 from parcast.show.pictures import canvas, colours
 from parcast.units import TIME_UNITS
 from parcast.words import readable_unit
@@ -22,8 +22,6 @@ TALLEST: Final = 8.0  # all ranks [inch]
 HEADROOM: Final = 1.25  # title, labels and legend [inch]
 BAR: Final = (-0.32, 0.36)  # a bar of its lane, from the top to the bottom [1]
 STRIP: Final = (-0.46, -0.36)  # fetches, which go on beside the work [1]
-POINTS: Final = 3000  # of the width of a picture: what is closer cannot be told apart
-MOST_MESSAGES: Final = 200  # that are drawn, those with the most bytes
 COLOURS: Final = {
     "task": colours.COMPUTING,
     "merge": colours.MERGING,
@@ -51,17 +49,18 @@ def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
 
 def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]":
     """Draw all lanes; say what is not drawn."""
-    trace, unit = result.trace, readable_unit(result.seconds)
+    seen, unit = result.events, readable_unit(result.seconds)
     scale, ranks = TIME_UNITS[unit], len(result.ranks)
     entries: dict[str, Artist] = {}
-    for name, events in (("task", trace.tasks), ("merge", trace.merges), ("fetch", trace.fetches)):
+    for name, events in (("task", seen.tasks), ("merge", seen.merges), ("fetch", seen.fetches)):
         boxes = _boxes(events, result.seconds / POINTS, scale, STRIP if name == "fetch" else BAR)
         if len(boxes):
             entries[name] = canvas.writer().draw_boxes(ax, boxes, COLOURS[name])
-    lines, notes = _draw_messages(ax, trace.messages, scale)
-    entries |= lines
-    if len(trace.deliveries):
-        where = trace.deliveries["end"] / scale, trace.deliveries["rank"]
+    entries |= _draw_messages(ax, seen.messages, scale)
+    is_part = len(seen.messages) < seen.message_count
+    notes = [f"Messages: the {len(seen.messages)} largest of {seen.message_count}."] * is_part
+    if len(seen.deliveries):
+        where = seen.deliveries.end / scale, seen.deliveries.rank
         style: dict[str, Any] = {
             "marker": ">",
             "color": colours.COMMUNICATION,
@@ -81,34 +80,22 @@ def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]"
     return entries, notes
 
 
-def _boxes(events: Events, gap: float, scale: float, lane: tuple[float, float]) -> list[Array]:
-    """Corners of the bars of events; those of a rank are joined where a gap cannot be seen."""
-    order = np.lexsort((events["start"], events["rank"]))
-    rank, start, end = (events[name][order] for name in ("rank", "start", "end"))
-    apart = np.ones(len(rank), dtype=bool)
-    apart[1:] = (rank[1:] != rank[:-1]) | (start[1:] - end[:-1] > gap)
-    first = np.flatnonzero(apart)
-    last = np.append(first[1:], len(rank)) - 1 if len(rank) else first
-    left = start[first] / scale
-    right = np.maximum(end[last], start[first] + gap / 2) / scale
-    top, bottom = (rank[first] + edge for edge in lane)
+def _boxes(spans: SeenSpans, gap: float, scale: float, lane: tuple[float, float]) -> list[Array]:
+    """Corners of the bars of events, none narrower than half of a gap that can be seen."""
+    left = spans.start / scale
+    right = np.maximum(spans.end, spans.start + gap / 2) / scale
+    top, bottom = (spans.rank + edge for edge in lane)
     corners = ((left, top), (right, top), (right, bottom), (left, bottom))
     return [*np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)]
 
 
-def _draw_messages(
-    ax: "Axes", messages: Events, scale: float
-) -> "tuple[dict[str, Artist], list[str]]":
+def _draw_messages(ax: "Axes", messages: SeenMessages, scale: float) -> "dict[str, Artist]":
     """Draw each message as a line from its sender to its receiver, in the order of their times."""
     if not len(messages):
-        return {}, []
-    notes = []
-    if len(messages) > MOST_MESSAGES:
-        notes.append(f"Messages: the {MOST_MESSAGES} largest of {len(messages)}.")
-        messages = messages[np.argsort(messages["bytes"], kind="stable")[-MOST_MESSAGES:]]
-    start = np.stack([messages["sent"] / scale, messages["source"]], axis=-1)
-    end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
+        return {}
+    start = np.stack([messages.sent / scale, messages.source], axis=-1)
+    end = np.stack([messages.received / scale, messages.target], axis=-1)
     pairs = [*np.stack([start, end], axis=1)]
     width = 0.9 if len(pairs) <= 100 else 0.6
     drawn = canvas.writer().draw_lines(ax, pairs, colours.COMMUNICATION, width=width, zorder=3)
-    return {"message": drawn}, notes
+    return {"message": drawn}

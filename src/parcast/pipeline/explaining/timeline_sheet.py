@@ -37,7 +37,7 @@ def sheet_of(result: Timeline) -> Sheet:
 
 def title_of(result: Timeline) -> str:
     """Name the run."""
-    header = result.trace.header
+    header = result.header
     ranks = counted(header.ranks, "rank")
     pipelines = f", {header.pipelines} pipelines" if header.pipelines > 1 else ""
     time = format_quantity(result.seconds, "time", digits=3)
@@ -93,16 +93,15 @@ def _in_full(rank: RankUse, seconds: float) -> Entry:
 
 def _facts(result: Timeline) -> Iterator[Fact]:
     """Say what limited the run, and what it was."""
-    header, trace = result.trace.header, result.trace
+    header, events = result.header, result.events
     yield Fact("limited by", result.limited_by)
-    merged = sum(rank.merges for rank in result.ranks)
-    items = sum(rank.items for rank in result.ranks)
-    yield Fact("work", f"{items} items in {len(trace.tasks)} tasks, {merged} merges")
-    if count := len(trace.messages):
-        size = format_quantity(float(trace.messages["bytes"].mean()), "size", digits=3)
-        delay = format_quantity(
-            float((trace.messages["received"] - trace.messages["sent"]).mean()), "time", digits=3
-        )
+    tasks, merges, items = (
+        sum(getattr(rank, name) for rank in result.ranks) for name in ("tasks", "merges", "items")
+    )
+    yield Fact("work", f"{items} items in {tasks} tasks, {merges} merges")
+    if count := events.message_count:
+        size = format_quantity(events.mean_bytes, "size", digits=3)
+        delay = format_quantity(events.mean_delay, "time", digits=3)
         yield Fact("messages", f"{count}, mean size {size}, mean delay {delay}")
     where = f"{counted(header.cores, 'core')} on {counted(len(set(header.hosts)), 'host')}"
     text = f"{where}; tasks and merges used {percent(result.core_share)} of one each"

@@ -98,7 +98,7 @@ class PipelinePlan(Decision):
     _axes = "ranks"
     _outline = """
         schedule costs limits arguments options nodes best least_time=_least_time reasons
-        to_use_more verdict origins warnings plans=rows inputs
+        to_use_more verdict origins warnings plans=rows inputs call=_of_fields
     """
     _said = "parcast.pipeline.planning.sheet:said_of"
     _below = "parcast.pipeline.planning.picture:draw_stages"

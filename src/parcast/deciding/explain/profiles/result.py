@@ -58,7 +58,8 @@ class ProfilesExplained(Result):
     _schema = "parcast/explain-profiles/1"
     _axes = "*is_forecast"
     _outline = (
-        "rows interval losses=_loss_rows not_measured=_unmeasured_rows warnings sources inputs"
+        "rows interval losses=_loss_rows not_measured=_unmeasured_rows warnings sources inputs "
+        "call=_of_fields"
     )
     _picture = "parcast.deciding.explain.profiles.picture:figure_of"
 

@@ -36,6 +36,7 @@ from parcast.pipeline.traces.traffic.channel import (
     queue_delays,
 )
 from parcast.pipeline.traces.traffic.conditions import VIOLATIONS, Condition, conditions_of
+from parcast.pipeline.traces.traffic.distributions import Occurrences, Successive
 from parcast.pipeline.traces.traffic.result import (
     FORMULAS,
     MEASURED,
@@ -110,6 +111,10 @@ def check_traffic(
     return TrafficCheck(
         program=trace.header.program,
         ranks=trace.header.ranks,
+        count=len(messages),
+        gaps=Occurrences.of(messages.gaps),
+        lengths=Occurrences.of(messages.lengths),
+        successive=Successive.of(messages.gaps),
         messages=messages,
         rate=facts.rate,
         quantities=facts.quantities,

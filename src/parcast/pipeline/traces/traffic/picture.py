@@ -8,9 +8,8 @@ axes are ranks: bursts gather in corners, periods on lines.
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
-from parcast.aliases import Array
+from parcast.pipeline.traces.traffic.distributions import Occurrences, Successive
 from parcast.pipeline.traces.traffic.result import MEASURED as IN_TRACE
 from parcast.pipeline.traces.traffic.result import QUEUE, TrafficCheck
 from parcast.pipeline.traces.traffic.sheet import FORMULA, title_of
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-BINS: Final = 40
-MOST_POINTS: Final = 2000  # of the scatter: more are a blot, and a large file
 HEIGHT: Final = 6.2  # [inch]
 NAMES: Final = {
     "mm1": "M/M/1",
@@ -41,9 +38,9 @@ def figure_of_traffic(check: TrafficCheck, ax: "Axes | None" = None) -> "Figure"
     with canvas.writer().figure(HEIGHT) as figure:
         axes = figure.subplots(2, 2)
         gaps, lengths, successive, delays = axes.flat
-        _histogram(gaps, check.messages.gaps, "gap", "time")
-        _histogram(lengths, check.messages.lengths, "length", "size")
-        _successive(successive, check.messages.gaps)
+        _histogram(gaps, check.gaps, "gap", "time")
+        _histogram(lengths, check.lengths, "length", "size")
+        _successive(successive, check.successive)
         _delays(delays, check)
         for each in axes.flat:
             canvas.plain_axes(each)
@@ -61,15 +58,13 @@ def _unit(value: float, dimension: Dimension) -> tuple[float, str]:
     return (value / float(text) if value else 1.0), name
 
 
-def _histogram(ax: "Axes", values: Array, what: str, dimension: Dimension) -> None:
+def _histogram(ax: "Axes", values: Occurrences, what: str, dimension: Dimension) -> None:
     """Draw how often values occur, and the exponential distribution with their mean."""
-    mean = float(values.mean()) if len(values) else 0.0
-    if mean <= 0:
-        _empty(ax, f"no {what}s" if not len(values) else f"all {what}s are 0")
+    counts, edges = np.array(values.counts), values.edges
+    if values.mean <= 0:
+        _empty(ax, f"all {what}s are 0" if counts.any() else f"no {what}s")
         return
-    factor, unit = _unit(float(values.max()), dimension)
-    edges = np.linspace(0, float(values.max()) * (1 + 1e-9), BINS + 1)
-    counts, _ = np.histogram(values, edges)
+    factor, unit = _unit(values.largest, dimension)
     style: dict[str, Any] = {
         "color": colours.MEASURED,
         "alpha": 0.45,
@@ -77,7 +72,7 @@ def _histogram(ax: "Axes", values: Array, what: str, dimension: Dimension) -> No
         "label": "messages",
     }
     ax.bar(edges[:-1] / factor, counts, np.diff(edges) / factor, align="edge", **style)
-    expected = len(values) * -np.diff(np.exp(-edges / mean))
+    expected = values.expected
     middles = (edges[1:] + edges[:-1]) / 2
     is_seen = expected > 0.3
     label = "exponential with the same mean"
@@ -91,19 +86,17 @@ def _histogram(ax: "Axes", values: Array, what: str, dimension: Dimension) -> No
     ax.set_title(f"{what.capitalize()}s", fontsize="medium")
 
 
-def _successive(ax: "Axes", gaps: Array) -> None:
+def _successive(ax: "Axes", gaps: Successive) -> None:
     """Draw the rank of each gap over that of the gap before."""
-    if len(gaps) < 2:
+    kept, pairs = len(gaps.first), gaps.count - 1
+    if not kept:
         _empty(ax, "no successive gaps")
         return
-    ranks = 100 * (stats.rankdata(gaps) - 0.5) / len(gaps)
-    pairs = np.stack([ranks[:-1], ranks[1:]])
-    kept = np.unique(np.linspace(0, pairs.shape[1] - 1, MOST_POINTS).astype(int))
     style: dict[str, Any] = {"color": colours.MEASURED, "alpha": 0.4, "ms": 2.5, "mew": 0}
-    ax.plot(*pairs[:, kept], "o", **style)
+    ax.plot(*gaps.in_percent(), "o", **style)
     ax.set(xlim=(0, 100), ylim=(0, 100))
     ax.set(xlabel="gap, rank [%]", ylabel="next gap, rank [%]")
-    many = f"{len(kept):,} of {pairs.shape[1]:,}" if len(kept) < pairs.shape[1] else "all"
+    many = f"{kept:,} of {pairs:,}" if kept < pairs else "all"
     ax.set_title(f"Successive gaps ({many})", fontsize="medium")
 
 

@@ -10,8 +10,11 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.errors import ParameterError
 from parcast.pipeline.traces.traffic.channel import FreeChannel, Messages
 from parcast.pipeline.traces.traffic.conditions import NAMES, Condition
+from parcast.pipeline.traces.traffic.distributions import Occurrences, Successive
+from parcast.saved.fields import NOT_SAVED
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 
@@ -65,11 +68,11 @@ class TrafficCheck(Result):
 
     _schema = "parcast/traffic/1"
     _outline = """
-        rows=conditions formula reason messages=_count rate_per_s interval quantities
+        rows=conditions formula reason messages=count rate_per_s interval quantities
         capacity_B_per_s=channel.capacity capacity_lower_B_per_s=channel.lower
         capacity_upper_B_per_s=channel.upper capacity_from=channel.source
         latency_s=channel.latency utilisation delays conditions=_names program ranks warnings
-        inputs
+        inputs call=_of_fields
     """
     _picture = "parcast.pipeline.traces.traffic.picture:figure_of_traffic"
 
@@ -77,7 +80,10 @@ class TrafficCheck(Result):
 
     program: str
     ranks: int  # of the run [1]
-    messages: Messages
+    count: int  # messages of the run [1]
+    gaps: Occurrences  # times between messages [s]
+    lengths: Occurrences  # of messages [B]
+    successive: Successive  # gaps
     rate: float  # messages in a second; NaN below two [1/s]
     quantities: tuple[Quantity, ...]  # gaps, lengths, services and delays
     conditions: tuple[Condition, ...]  # that formulas assume; none below 30 messages
@@ -88,10 +94,12 @@ class TrafficCheck(Result):
     reason: str  # why, in words
     warnings: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    # every one; None of a result that was read from its document
+    messages: Messages | None = field(default=None, metadata=NOT_SAVED)
 
     def __repr__(self) -> str:
         """Say in one line what was checked, and with which result."""
-        return f"TrafficCheck({self.program}: {len(self.messages)} messages, {self.formula})"
+        return f"TrafficCheck({self.program}: {self.count} messages, {self.formula})"
 
     def quantity(self, name: str) -> Quantity:
         """Return one of the quantities by its name."""
@@ -100,11 +108,6 @@ class TrafficCheck(Result):
     def delay(self, name: str) -> MeanDelay:
         """Return one of the mean delays by its name."""
         return next(x for x in self.delays if x.name == name)
-
-    @property
-    def _count(self) -> int:
-        """Messages of the run [1]."""
-        return len(self.messages)
 
     @property
     def _names(self) -> dict[str, str]:
@@ -121,14 +124,25 @@ class TrafficCheck(Result):
         return map(document_of, self.conditions)
 
     def message_rows(self) -> Iterator[dict[str, Any]]:
-        """One row for each message, in the order in which they were sent."""
-        first = [np.nan] if len(self.messages) else []
+        """One row for each message, in the order in which they were sent.
+
+        Raises
+        ------
+        ParameterError
+            If it was read from its document, which has not every message.
+        """
+        messages = self.messages
+        if messages is None:
+            raise ParameterError(
+                "A saved check has no messages. Check the trace again to have them."
+            )
+        first = [np.nan] if len(messages) else []
         columns: dict[str, Array] = {
-            "sent_s": self.messages.sent,
-            "gap_s": np.concatenate([first, self.messages.gaps]),
-            "length_B": self.messages.lengths,
-            "service_s": self.channel.service(self.messages.lengths),
-            "delay_s": self.messages.delays,
+            "sent_s": messages.sent,
+            "gap_s": np.concatenate([first, messages.gaps]),
+            "length_B": messages.lengths,
+            "service_s": self.channel.service(messages.lengths),
+            "delay_s": messages.delays,
         }
         for row in zip(*(x.tolist() for x in columns.values()), strict=True):
             each = dict(zip(columns, map(_known, row), strict=True))

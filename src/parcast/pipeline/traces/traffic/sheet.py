@@ -77,7 +77,7 @@ def sheet_of(check: TrafficCheck) -> Sheet:
 
 def title_of(check: TrafficCheck) -> str:
     """Say what was checked."""
-    n = len(check.messages)
+    n = check.count
     rate = f", {rounded(check.rate, 3)} per second" if isfinite(check.rate) else ""
     return f"Traffic of {shown(check.program)}: {n:,} message{'s' * (n != 1)}{rate}"
 
