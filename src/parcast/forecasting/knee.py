@@ -14,7 +14,7 @@ from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.forecasting.donors.curve import INSIDE
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.own_runs.scaling import Scaling
-from parcast.forecasting.request import Request, request_for, time_kept
+from parcast.forecasting.request import Request, request_for
 from parcast.forecasting.series.question import question_of
 from parcast.forecasting.series.verdict import (
     counts_between,
@@ -243,7 +243,6 @@ def _knees(
                     time,
                     lower,
                     upper,
-                    kept=time_kept(time, upper),
                     is_of_nodes=measure.counts_nodes,
                 )
                 if measure.is_of_a_run

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from parcast.deciding.goals.plan import plan
 from parcast.deciding.machines.drawn import SHARED
 from parcast.deciding.machines.match import match
 from parcast.descriptions.amount import NORMAL_90
@@ -384,19 +385,21 @@ def test_what_is_no_count_or_no_choice_is_refused(given, says):
 
 
 @pytest.mark.parametrize("certainty", [0.5, 0.9, 0.99])
-def test_the_limit_to_request_is_kept_with_the_certainty(certainty):
+def test_the_limit_to_request_is_that_of_a_plan(certainty):
     told = match(FALLING, p=[64], within="1 h", certainty=certainty)
     request, x = told.best.request, told.best
-    assert request.certainty == certainty
-    kept = time_kept(float(x.time[0]), float(x.upper[0]), certainty)
+    planned = plan(FALLING, p=[64], within="1 h", certainty=certainty).recommended
+    assert (request.clock, request.certainty) == (planned.clock, max(0.95, certainty))
+    kept = time_kept(float(x.time[0]), float(x.upper[0]), request.certainty)
     assert kept * 0.99 <= request.time_limit <= kept * 1.01 + 60
     assert request.time_limit % 60 == 0
     assert request.core_hours == pytest.approx(64 * x.time[0] / 3600)
     row = next(told.ranking())
     assert row["time_limit"] == f"00:{request.time_limit / 60:02.0f}:00"
     assert row["core_hours_lower"] < row["core_hours"] < row["core_hours_upper"]
-    assert f"wall-time limit {row['time_limit']} (kept with {certainty:.0%} certainty)" in str(
-        told
+    assert (
+        f"wall-time limit {row['time_limit']} (kept with {request.certainty:.0%} certainty)"
+        in str(told)
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.goals.goals import Goals
 from parcast.descriptions.machine import HOUR
-from parcast.forecasting.request import Request, request_for, time_kept, way_up
+from parcast.forecasting.request import Request, request_for, way_up
 from parcast.numerics import probability_up_to
 
 HAIR: Final = 1e-9  # of a limit, by which rounding may exceed it
@@ -172,11 +172,10 @@ class Weighed:
         """
         table, within, holds = self.table, self.goals.within, self.goals.limit_holds
         time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
-        kept = time_kept(time, upper, holds)
         no_cores = bool(np.isnan(table.cores[i]))
         count = float((table.nodes if no_cores else table.cores)[i])
         how: dict[str, Any] = {"certainty": holds, "is_of_nodes": no_cores}
-        told = request_for(count, time, lower, upper, kept=kept, **how)
+        told = request_for(count, time, lower, upper, **how)
         limit = np.inf if within is None else np.ceil(within / MINUTE * (1 - HAIR)) * MINUTE
         if told.time_limit <= limit or not self.fits[i]:
             return told

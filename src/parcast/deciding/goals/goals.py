@@ -16,13 +16,13 @@ from typing import ClassVar, Final
 import numpy as np
 
 from parcast.errors import ParameterError, as_number, require
-from parcast.forecasting.request import CERTAIN
+from parcast.forecasting.request import LIMIT_HOLDS
 from parcast.units import LEAST, MOST, format_quantity, percent_in_full, quantity, shown
 
 CORE_HOURS: Final = "core-hours"
 NODE_HOURS: Final = "node-hours"
 PRICED: Final = "units of the price"  # of costs, where prices have no currency
-LIMIT_HOLDS: Final = 0.95  # probability with which a run ends within its wall-time limit
+CERTAIN: Final = 0.9  # probability with which goals are met where nothing else is asked [D]
 WORTH_IT: Final = 0.5  # efficiency that must hold where neither a time nor another is asked for
 UNITS: Final = {
     CORE_HOURS: ("core-h", "core-hour", "core-hours", "corehours", "cpu-h", "cpu-hours", "coreh"),
@@ -60,11 +60,15 @@ class Goals:
     memory: float | None  # what programs can use of a node [B]
     certainty: float  # probability with which all are to be met together [1]
     is_default: bool  # whether the efficiency was not given
-    limit_holds: float  # probability with which a run ends within its wall-time limit [1]
 
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self.asked) or self.memory is not None
+
+    @property
+    def limit_holds(self) -> float:
+        """Probability with which a run ends within its wall-time limit. [1]."""
+        return max(LIMIT_HOLDS, self.certainty)
 
     @property
     def asked(self) -> list[str]:
@@ -113,7 +117,7 @@ def goals_of(
 ) -> Goals:
     """Check what is asked for; without a time, an efficiency of 50 % of what is charged holds.
 
-    A ranking has no such default, and its wall-time limits hold just as surely as the goals.
+    A ranking has no such default.
     """
     share = None
     if efficiency is not None:
@@ -134,7 +138,6 @@ def goals_of(
         memory=_amount("memory", memory, "size", "256 GB"),
         certainty=sure,
         is_default=is_default,
-        limit_holds=sure if is_ranking else max(LIMIT_HOLDS, sure),
     )
 
 

@@ -80,8 +80,8 @@ def plan(
         Memory of a node that programs can use, such as "256 GB". The runs need memory, and
         `cores_per_node` must be given. [B]
     certainty : float in [0.5, 1) or str, optional
-        Probability with which all goals must be met together. By default 0.9. The wall-time limit
-        holds with 0.95, or with this if it is higher. [1]
+        Probability with which all goals must be met together, or "90%". By default 0.9. The
+        wall-time limit holds with 0.95, or with this if it is higher. [1]
     counts : str, optional
         Counts that the program can use: "square", "power-of-two", "divides:1280" or "multiple:48".
     p : int or array_like, optional

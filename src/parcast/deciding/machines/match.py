@@ -87,12 +87,9 @@ def match(
     goal : {"time", "cost", "efficiency"}, default "time"
         What to minimise ("time", "cost") or maximise ("efficiency"). Of a machine the count is
         chosen at which the time kept with the `certainty` is least.
-    within, efficiency, budget, memory, counts, upto, n, cores_per_node, p_is
+    within, efficiency, budget, memory, certainty, counts, upto, n, cores_per_node, p_is
         Limits, and what counts may be, as for `parcast.plan`; without an `efficiency` none is
         required.
-    certainty : float in [0.5, 1), or text such as "90%", optional
-        Probability with which all limits must hold together, and a run must end within the
-        wall-time limit that is to be requested. By default 0.9. [1]
     p : int or array_like, optional
         Processor counts to choose from. By default those of the runs; of a program as for
         `parcast.plan`. [1]

@@ -19,7 +19,6 @@ from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
 from parcast.deciding.goals.from_runs import PlanAsked
 from parcast.deciding.goals.goals import (
     CORE_HOURS,
-    LIMIT_HOLDS,
     NODE_HOURS,
     WORTH_IT,
     Goals,
@@ -44,7 +43,7 @@ from parcast.errors import (
 from parcast.forecasting.donors.gather import machines_in
 from parcast.forecasting.memory.forecast_memory import forecast_memory
 from parcast.forecasting.own_runs.scaling import Scaling
-from parcast.forecasting.request import time_kept, wall_time_limit
+from parcast.forecasting.request import LIMIT_HOLDS, time_kept, wall_time_limit
 from parcast.forecasting.series.question import counts_of
 from parcast.importers.registry import as_measurements
 from parcast.saved.call import Call
