@@ -15,7 +15,7 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.curve import Elsewhere
 from parcast.forecasting.donors.gather import gather, require_same_measure, table_of_donors
 from parcast.forecasting.own_runs.call_paths import made_consistent, profile_of
-from parcast.forecasting.own_runs.cut_off import cut_off_runs
+from parcast.forecasting.own_runs.cut_off import CutOffRuns, cut_off_runs
 from parcast.forecasting.own_runs.ensemble import MEMBERS
 from parcast.forecasting.own_runs.members import LAWS
 from parcast.forecasting.own_runs.scaling import ScalingReading, reading_of, size_of_runs
@@ -31,7 +31,6 @@ from parcast.forecasting.series.question import ForecastQuestion, remedy_of_lone
 from parcast.forecasting.series.verdict import judged
 from parcast.numerics import distinct
 from parcast.timings.measure import Measure
-from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series, label_of
 from parcast.words import whole
 
@@ -76,7 +75,7 @@ class SeriesEvidence:
     measure: Measure  # what the times are
     refused: Mapping[str, str]  # label of each series that has no answer, and why
     everything: Series  # with what is held out
-    cut_off: Measurements | None = None  # runs that were ended, where it does not use them
+    unused: int = 0  # runs that were ended, where it does not use them
 
     def __len__(self) -> int:
         """Return the number of series that are answered."""
@@ -91,6 +90,11 @@ class SeriesEvidence:
     def measured(self) -> Series:
         """What is forecast from."""
         return self.curve.series
+
+    @property
+    def stopped(self) -> CutOffRuns | None:
+        """Runs that were ended, where they exclude shorter times."""
+        return self.curve.cut_off
 
     @property
     def law(self) -> str:
@@ -127,7 +131,7 @@ class SeriesEvidence:
 
     def judged(self, table: Array, notes: list[SeriesNotes]) -> list[SeriesNotes]:
         """Say first what the answers are worth."""
-        notes = notes_without_cut_off(notes, self.cut_off, "for call paths that add up")
+        notes = notes_without_cut_off(notes, self.unused, "for call paths that add up")
         return judged(self.curve, self.p, Columns(*table), notes, self.reading)
 
     def observed(self) -> Array:
@@ -184,7 +188,7 @@ def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
         measure=measure,
         refused=refused,
         everything=everything,
-        cut_off=cut_off if adds_up else None,
+        unused=len(cut_off) if adds_up and cut_off is not None else 0,
     )
 
 

@@ -207,6 +207,7 @@ def forecast(
         measured=evidence.measured,
         is_surface=evidence.curve is None,
         curve=evidence.curve,
+        stopped=evidence.stopped,
         law=evidence.law,
         sources=evidence.sources,
         measure=question.measurements.measure,

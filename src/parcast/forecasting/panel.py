@@ -149,11 +149,9 @@ def traces_of(
 
 def stopped_runs(own: Forecast) -> tuple[Array, Array]:
     """Counts of runs of one series that were ended [1], and what they took longer than [s]."""
-    curve = own.curve
-    if curve is None or curve.cut_off is None:
+    if own.stopped is None:
         return np.empty(0), np.empty(0)
-    [row] = range(len(curve.series)) if curve.chosen is None else curve.chosen.tolist()
-    return curve.cut_off.of(row)[:2]
+    return own.stopped.of(0)[:2]
 
 
 def _through_answers(own: Forecast) -> tuple[DrawnLine, NDArray[np.bool_]]:
@@ -247,6 +245,7 @@ def along_axis(traces: Sequence[SeriesTrace], axis: str) -> SeriesTrace:
     p, time = joined("time", "p")
     held_out_p, held_out_time = joined("held_out_time", "held_out_p")
     requested_p, requested_time = joined("requested_time", "requested_p")
+    stopped_p, stopped_time = joined("stopped_time", "stopped_p")
     return replace(
         traces[0],
         p=p,
@@ -258,6 +257,8 @@ def along_axis(traces: Sequence[SeriesTrace], axis: str) -> SeriesTrace:
         requested_time=requested_time,
         held_out_p=held_out_p,
         held_out_time=held_out_time,
+        stopped_p=stopped_p,
+        stopped_time=stopped_time,
         at=at,
         ideal=np.array([float(x.ideal_time(np.array([at]))[0]) for x in traces]),
     )

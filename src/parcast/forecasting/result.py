@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.forecasting.own_runs.call_paths import PATH
+from parcast.forecasting.own_runs.cut_off import CutOffRuns
 from parcast.forecasting.series.curve import Columns, Curve
 from parcast.forecasting.series.notes import SeriesNotes
 from parcast.forecasting.series.totals import Totals, totals_of
@@ -76,6 +77,7 @@ class Forecast(Result):
     sources: tuple[str, ...] = ()
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
     curve: Curve | None = None  # the same series at any other count; None of a surface
+    stopped: CutOffRuns | None = None  # runs that were ended, where they exclude shorter times
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
     memory: MemoryForecast | None = None  # of the only series, where its runs have memory
@@ -104,6 +106,7 @@ class Forecast(Result):
             notes=tuple(self.notes[i] for i in rows.tolist()),
             measured=self.measured.take(rows),
             curve=None if self.curve is None else self.curve.choose(rows),
+            stopped=None if self.stopped is None else self.stopped.take(rows),
             **{
                 name: getattr(self, name)[rows] if self.by else getattr(self, name)
                 for name in ANSWERS

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import parcast
 from parcast.errors import FitFailed
-from parcast.forecasting.own_runs import cut_off
 from parcast.forecasting.own_runs.cut_off import cut_off_runs
 from parcast.timings.measurements import Measurements
 
@@ -82,14 +80,6 @@ def test_call_paths_that_add_up_are_forecast_without_bounds():
     assert any(said in x for x in parcast.forecast(bound, [8]).warnings)
 
 
-def test_over_several_axes_the_answer_says_that_stopped_runs_are_left_out():
-    runs = Measurements(p=[1, 2, 4, 1, 2, 4], n=[1] * 3 + [2] * 3, time=[9, 5, 3, 18, 10, 6])
-    bound = runs.with_cut_off(p=[8, 16], n=[2, 2], time=[50, 60])
-    assert not any("stopped" in x for x in parcast.forecast(runs, [8], n=2).warnings)
-    warnings = parcast.forecast(bound, [8], n=2).warnings
-    assert any("2 runs that were stopped are left out: over several axes" in x for x in warnings)
-
-
 @pytest.mark.parametrize("has_donors", [False, True])
 def test_planned_runs_take_as_long_as_the_forecast_with_the_bound(has_donors):
     donors = Measurements(p=[1, 4, 16, 64], time=[51, 14, 5, 4], machine=["B"] * 4)
@@ -106,25 +96,6 @@ def test_planned_runs_take_as_long_as_the_forecast_with_the_bound(has_donors):
         assert found[0].before > before[0].before
     far = parcast.plan_runs(RUNS.with_cut_off(p=64, time=1e-3), 256, runs=2, **more)
     assert [x.at for x in far] == [x.at for x in before]
-
-
-def test_numbers_above_bounds_are_those_of_the_truncated_distribution():
-    z, weight = cut_off._above(np.array([1.5]), np.eye(1))
-    levels = np.quantile(z[:, 0], [0.05, 0.5, 0.95])
-    assert levels == pytest.approx(stats.truncnorm(1.5, np.inf).ppf([0.05, 0.5, 0.95]), abs=0.01)
-    correlation = np.array([[1, 0.6], [0.6, 1]])
-    z, weight = cut_off._above(np.array([0.5, 1.0]), correlation)
-    drawn = np.random.default_rng(1).multivariate_normal([0, 0], correlation, 400_000)
-    kept = drawn[(drawn > [0.5, 1.0]).all(axis=1)]
-    assert weight @ z == pytest.approx(kept.mean(axis=0), abs=0.02)
-
-
-def test_an_end_of_an_interval_is_a_twentieth_of_the_distribution():
-    curve = parcast.forecast(RUNS, 32).curve._without_bounds(np.array([32.0]))[0]
-    for end, quantile in zip(curve.ends, (0.05, 0.95), strict=True):
-        z = cut_off._normal_of(end[0], curve, 0, np.array([0]))
-        assert stats.norm.cdf(z) == pytest.approx(quantile)
-        assert cut_off._log_time_of(z, curve, 0, np.array([0])) == pytest.approx(end[0])
 
 
 def test_the_answer_says_what_was_stopped_and_what_it_changes():

@@ -28,7 +28,7 @@ from parcast.forecasting.next_runs.result import (
     words_of_reach,
 )
 from parcast.forecasting.own_runs.call_paths import profile_of
-from parcast.forecasting.own_runs.cut_off import CutOffRuns, cut_off_runs
+from parcast.forecasting.own_runs.cut_off import CutOffRuns, cut_off_runs, told_of
 from parcast.forecasting.series.curve import Curve, curve_of
 from parcast.forecasting.series.question import ForecastQuestion, counts_of, question_of
 from parcast.forecasting.series.verdict import FURTHEST_RUN, WIDEST_USEFUL
@@ -314,14 +314,15 @@ def _planned(
     answered = answered_at(program, requested, combinations, candidates)
     every = every_combination(requested, combinations)
     kept = program.used
-    log_time, now = answered.estimate.log_time, answered.estimate.doubts.half_width()
-    ends = log_time - now, log_time + now
+    told = answered.told
     plan = plan_of(answered.estimate, program.axes[:, kept], every[:, kept])
     if given is not None:
-        told = given.estimate(np.concatenate([every, candidates])[:, 0]).curve
-        log_time, ends = told.log_time[0], (told.ends[0][0], told.ends[1][0])
-        plan = _scaled(plan, (told.half_width[0] / now)[: len(every)])
-        now = told.half_width[0]
+        curve = given.estimate(np.concatenate([every, candidates])[:, 0]).curve
+        told = told_of(curve, 0, np.arange(len(curve.log_time[0])))
+    log_time, now = told.log_time, told.half_width
+    if given is not None or answered.at_bounds is not None:
+        plan = _scaled(plan, now[: len(every)] / plan.doubts.half_width())
+    ends = log_time - now + now * told.skew, log_time + now + now * told.skew
     widest = np.argsort(-now[: len(every)], kind="stable")[:MOST_TARGETS]
     plan = _only(plan, widest)
     target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))

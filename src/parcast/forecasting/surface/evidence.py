@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.own_runs.cut_off import CutOffRuns, rows_of
 from parcast.forecasting.own_runs.members import LAWS
 from parcast.forecasting.own_runs.scaling import (
     ScalingReading,
@@ -20,10 +21,10 @@ from parcast.forecasting.own_runs.scaling import (
     size_of_runs,
     speedup_and_efficiency,
 )
-from parcast.forecasting.series.cut_off_notes import notes_without_cut_off
 from parcast.forecasting.series.notes import SeriesNotes
 from parcast.forecasting.series.question import ForecastQuestion
 from parcast.forecasting.series.verdict import does_not_scale
+from parcast.forecasting.surface.cut_off_notes import notes_with_stopped, stopped_in_words
 from parcast.forecasting.surface.method import MOST_LEVELS
 from parcast.forecasting.surface.notes import (
     SurfaceVerdict,
@@ -45,7 +46,7 @@ from parcast.forecasting.surface.runs import (
     why_refused,
 )
 from parcast.show.warning import RankedWarning
-from parcast.timings.measurements import Measurements
+from parcast.timings.measure import Measure
 from parcast.timings.series import Series, label_of
 
 STEP = 2.0  # factor over which the slope of an axis is taken: the last doubling
@@ -79,7 +80,7 @@ class SurfaceCurves:
         """What the forecast for each combination is based on."""
         p = self.evidence.p
         furthest = int(np.argmax(p))
-        return notes_of_values(
+        notes = notes_of_values(
             self.answered,
             self.evidence.combinations,
             p=p,
@@ -90,6 +91,7 @@ class SurfaceCurves:
             verdicts=self.verdicts,
             does_not_scale=self.does_not_scale,
         )
+        return notes_with_stopped(notes, self.answered, p, self.evidence.measure)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -104,7 +106,7 @@ class SurfaceEvidence:
     left_out: tuple[str, ...]  # axes that go along with p and were passed over
     reading: ScalingReading  # of all runs: strong or weak scaling
     refused: Mapping[str, str]  # label of each program that has no answer, and why
-    cut_off: Measurements | None = None  # runs that were ended, which it does not use
+    measure: Measure  # what the times are
 
     curve = None  # no line is drawn through a surface
     law = LAW
@@ -130,6 +132,17 @@ class SurfaceEvidence:
         tables = [_measured(runs, self.combinations) for runs in self.programs]
         return _joined(tables, self.by, keys)
 
+    @property
+    def stopped(self) -> CutOffRuns | None:
+        """Runs that were ended at each combination, a row each, where they exclude times."""
+        return rows_of(
+            [
+                runs.bounds.along_p(values) if runs.bounds else {}
+                for runs in self.programs
+                for values in self.combinations.tolist()
+            ]
+        )
+
     def parts(self) -> Iterator["SurfaceEvidence"]:
         """Give the programs one after the other."""
         for runs, every in zip(self.programs, self.everything, strict=True):
@@ -146,7 +159,7 @@ class SurfaceEvidence:
         problem = list(problem_axes(runs))
         smaller = smaller_problems(points, self.combinations, problem, SMALLER)
         answered = answered_at(runs, points, self.combinations, np.concatenate([beside, smaller]))
-        time, factor = np.exp(answered.log_time), np.exp(answered.half_width)
+        time, half_width, skew = np.exp(answered.log_time), answered.half_width, answered.skew
         speedup, efficiency = speedup_and_efficiency(
             p=points,
             time=time,
@@ -156,8 +169,9 @@ class SurfaceEvidence:
         )
         beyond = answered.estimate.beyond[: time.size].reshape(*time.shape, -1)
         reach = np.exp(beyond.max(axis=-1))
-        columns = [time, time / factor, time * factor, speedup, efficiency, reach]
-        last = answered.estimate.log_time[time.size + len(beside) :]
+        ends = time / np.exp(half_width * (1 - skew)), time * np.exp(half_width * (1 + skew))
+        columns = [time, *ends, speedup, efficiency, reach]
+        last = answered.told.log_time[time.size + len(beside) :]
         faster = runs_faster(
             answered, points, self.combinations, last.reshape(len(problem), *time.shape)
         )
@@ -179,8 +193,8 @@ class SurfaceEvidence:
         return table, notes
 
     def judged(self, _: Array, notes: list[SeriesNotes]) -> list[SeriesNotes]:
-        """Add that runs were left out; verdicts on a surface stand among the notes."""
-        return notes_without_cut_off(notes, self.cut_off, "over several axes")
+        """Leave the notes as they are: verdicts on a surface stand among them."""
+        return notes
 
     def observed(self) -> Array:
         """Median time measured at each count, NaN where none was: (rows, points) [s]."""
@@ -211,9 +225,12 @@ def surface_evidence(question: ForecastQuestion) -> SurfaceEvidence:
     names = list(values)
     by = [*question.measurements.labels, *names]
     everything = {tuple(x.key.values()): x for x in runs_by_label(question.measurements, names)}
+    measure = question.measurements.measure
     programs, refused = [], {}
     for runs in runs_by_label(known, names):
         if why := why_refused(runs, p, values):
+            if text := stopped_in_words(runs, runs.stopped, measure):
+                why += f" {text}: no times."
             refused[label_of(runs.key) or "all runs"] = why
         else:
             programs.append(runs)
@@ -229,10 +246,10 @@ def surface_evidence(question: ForecastQuestion) -> SurfaceEvidence:
         reading=reading_of(
             question.scaling,
             size_of_runs(question.measurements, by),
-            measure=question.measurements.measure,
+            measure=measure,
         ),
         refused=refused,
-        cut_off=known.cut_off,
+        measure=measure,
     )
 
 
@@ -255,7 +272,7 @@ def _slopes(answered: Answered, furthest: int, p: float) -> Array:
     """
     axes, begin = answered.runs.axes.shape[1], answered.log_time.size
     here = answered.log_time[:, furthest, None]
-    there = answered.estimate.log_time[begin : begin + len(here) * axes].reshape(-1, axes)
+    there = answered.told.log_time[begin : begin + len(here) * axes].reshape(-1, axes)
     steps = np.full(axes, np.log(STEP))
     if p < STEP:
         steps[0] = -steps[0]

@@ -92,6 +92,7 @@ def runs_faster(
         falls = (answered.log_time < before - FASTER) | _falls_among(
             answered.log_time, combinations, j - 1
         )
+        falls |= _falls_below_bounds(answered, where, j)
         falls &= ~is_run & (is_beyond.reshape(shape) if is_shown else True)
         found = np.where((found == 0) & falls, j, found)
     return found
@@ -107,6 +108,17 @@ def _falls_among(log_time: Array, combinations: Array, column: int) -> NDArray[n
         most = np.maximum.accumulate(log_time[rows], axis=0)
         falls[rows] = log_time[rows] < most - FASTER
     return falls
+
+
+def _falls_below_bounds(answered: Answered, where: Array, j: int) -> NDArray[np.bool_]:
+    """Whether a point takes less time than one that differs in a smaller value of axis j had."""
+    falls, bounds = np.zeros(len(where), dtype=bool), answered.runs.bounds
+    log_time = answered.log_time.ravel()
+    if bounds is not None:
+        for place, bound in zip(bounds.axes, np.log(bounds.time).tolist(), strict=True):
+            is_larger = (where[:, j] > place[j]) & (np.sum(where != place, axis=1) == 1)
+            falls |= is_larger & (log_time < bound - FASTER)
+    return falls.reshape(answered.shape)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,14 +1,16 @@
 """Runs over several axes, and the values asked for, checked and brought to arrays."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, as_numbers, require
+from parcast.forecasting.own_runs.bounds import LogTimes
 from parcast.forecasting.own_runs.measured import pooled_noise
+from parcast.forecasting.surface.cut_off import SurfaceBounds, given_stopped, stopped_runs
 from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
@@ -29,11 +31,18 @@ class SurfaceRuns:
     time: Array  # (runs,) [s]
     repetitions: NDArray[np.int64]  # (runs,)
     spread: Array  # (runs,): robust sd of log time among the repetitions
+    stopped: SurfaceBounds | None = None  # configurations of which all runs were ended
 
     @property
     def varied(self) -> list[int]:
         """Places of the axes that vary among the runs."""
         return [j for j in range(len(self.names)) if np.ptp(self.axes[:, j]) > 0]
+
+    @property
+    def bounds(self) -> SurfaceBounds | None:
+        """Runs that were ended and exclude shorter times."""
+        stopped = self.stopped
+        return stopped and stopped.take(~np.any(stopped.apart(self.axes), axis=1))
 
     @property
     def used(self) -> list[int]:
@@ -121,10 +130,12 @@ def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Surf
     rows: dict[tuple[object, ...], list[int]] = {}
     for i, key in enumerate(series.keys):
         rows.setdefault(tuple(key[x] for x in several), []).append(i)
-    return [
+    programs = [
         _runs(series, np.array(places), dict(zip(several, values, strict=True)), names)
         for values, places in rows.items()
     ]
+    ended = measurements.cut_off
+    return [replace(x, stopped=stopped_runs(ended, x.key, x.names, x.axes)) for x in programs]
 
 
 def _runs(
@@ -186,10 +197,34 @@ class Answered:
     """The forecast from one program's runs, for every combination of values and every count."""
 
     runs: SurfaceRuns
-    estimate: SurfaceForecast  # at (combinations x points) targets
-    log_time: Array  # (combinations, points)
-    half_width: Array  # (combinations, points), with noise
+    estimate: SurfaceForecast  # at (combinations x points) targets, by runs that ended
+    told: LogTimes  # at the same and at further points, with noise, given the bounds
+    shape: tuple[int, int]  # (combinations, points)
     noise: float  # standard deviation of log time among repetitions
+    at_bounds: LogTimes | None  # where runs were stopped, by those that ended
+
+    @property
+    def log_time(self) -> Array:
+        """Log time, (combinations, points)."""
+        return self._table(self.told.log_time)
+
+    @property
+    def half_width(self) -> Array:
+        """Half-width of the interval of log time, with noise, (combinations, points)."""
+        return self._table(self.told.half_width)
+
+    @property
+    def skew(self) -> Array:
+        """Skew of the half-width, more up and less down, (combinations, points)."""
+        return self._table(self.told.skew)
+
+    @property
+    def without_bounds(self) -> Array:
+        """Log time by the runs that ended alone, (combinations, points)."""
+        return self._table(self.estimate.log_time)
+
+    def _table(self, column: Array) -> Array:
+        return column[: self.shape[0] * self.shape[1]].reshape(self.shape)
 
 
 def grid_of(values: Mapping[str, Array]) -> Array:
@@ -212,22 +247,26 @@ def answered_at(
 ) -> Answered:
     """Forecast every combination of values, shape (combinations, axes besides p), at every `p`.
 
-    `more` are further points, shape (points, axes); their log times come last in `estimate`.
+    `more` are further points, shape (points, axes), which come last in `told`.
     """
     targets = every_combination(p, combinations)
     if more is not None:
         targets = np.concatenate([targets, more])
-    axes = runs.axes[:, runs.used]
+    bounds, used = runs.bounds, runs.used
+    everywhere = targets if bounds is None else np.concatenate([targets, bounds.axes])
+    axes = runs.axes[:, used]
     order = np.lexsort(axes.T[::-1])
     noise = float(pooled_noise(runs.spread[None], runs.repetitions[None] > 1)[0])
-    estimate = forecast_surface(axes[order], runs.time[order], targets[:, runs.used], noise)
-    shape = (len(combinations), len(p))
-    count = shape[0] * shape[1]
-    half_width = estimate.doubts.half_width()
+    estimate = forecast_surface(axes[order], runs.time[order], everywhere[:, used], noise)
+    told = LogTimes(estimate.log_time, estimate.doubts.half_width(), np.zeros(len(everywhere)))
+    at_bounds = None
+    if bounds is not None:
+        told, at_bounds = given_stopped(told, targets[:, used], bounds.along(used), axes)
     return Answered(
         runs=runs,
         estimate=estimate,
-        log_time=estimate.log_time[:count].reshape(shape),
-        half_width=half_width[:count].reshape(shape),
+        told=told,
+        shape=(len(combinations), len(p)),
         noise=noise,
+        at_bounds=at_bounds,
     )

@@ -128,8 +128,7 @@ def _explained(
             "Constant and growing work are not determined by two counts: the intervals "
             "include all that is possible. To narrow them, measure a third."
         )
-    ended = None if told.curve is None else told.curve.cut_off
-    if ended is not None and (ended.runs[row] > 0).any():
+    if told.stopped is not None and told.stopped.of(row)[2]:
         warnings.append(
             "The parts are those of finished runs, without the runs that were stopped."
         )
