@@ -15,9 +15,10 @@ from parcast.aliases import Array
 from parcast.descriptions.program import Program
 from parcast.places import load as loaded
 from parcast.saved.fields import EACH, UNREADABLE, object_of, read, written
-from parcast.saved.load import CLASSES, load
+from parcast.saved.load import CLASSES, VALIDATION, load
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.notes import ImportNote
+from tests.deciding.test_plans import given
 from tests.show.test_result import RESULTS
 
 WORDS = [None, "x", "inf", "nan", -1, 0, 1e300, [], {}, [1], {EACH: 1}, True, 10**12, [[1]]]
@@ -122,11 +123,11 @@ def leaves(held, at=()):
         yield from leaves(x, (*at, name)) if isinstance(x, dict | list) else [(*at, name)]
 
 
-@pytest.fixture(scope="module", params=[x for x in CLASSES if x != "plan"])
+@pytest.fixture(scope="module", params=[*CLASSES, "validation"])
 def document(request):
-    """Give the document of a result that holds its fields, and is not of another package."""
-    kind = loaded(CLASSES[request.param]).__name__
-    return json.dumps(RESULTS[kind]().to_document())
+    """Give the document of a result that holds its fields."""
+    kind = loaded(CLASSES.get(request.param, VALIDATION)).__name__
+    return json.dumps((given if kind == "OwnDecision" else RESULTS[kind])().to_document())
 
 
 def test_fields_of_another_version_leave_the_rows(document, tmp_path):

@@ -26,8 +26,6 @@ from parcast.arrays.library.session import connect
 from parcast.arrays.planning.plan_io import plan_io
 from parcast.arrays.store.verification import Verifications
 from parcast.arrays.store.verify import verify
-from parcast.arrays.subject import validate_array_io
-from parcast.arrays.trials.request import ArrayRequest
 from parcast.characterisation.characterise import characterise
 from parcast.deciding.check.check import check
 from parcast.deciding.compare.compare import compare
@@ -70,10 +68,7 @@ from parcast.show.terminal import text_of
 from parcast.simulation.simulate import simulate
 from parcast.timings.measurements import Measurements
 from parcast.timings.read_profiles import read_profiles
-from parcast.validation.saved import SavedValidation
 from tests.arrays.calibration.made import measured_costs
-from tests.arrays.trials.made import KnownCosts
-from tests.arrays.trials.made import Machine as KnownMachine
 from tests.calibration.calibrated import WHOLE
 from tests.kernels.trials.made import FakeRanks
 
@@ -105,15 +100,6 @@ def verified():
         chunk = Path(folder, "u", "u", "c.0.0")
         chunk.write_bytes(b"x" + chunk.read_bytes()[1:])
         return verify(f"{folder}/u")
-
-
-def validated():
-    """Validate the law of array I/O on a machine that obeys it."""
-    request = ArrayRequest(shape=(64, 64), client_mesh=(2, 1), servers=1)
-    with TemporaryDirectory() as folder:
-        return validate_array_io(
-            [request], folder=folder, costs=KnownCosts(), launcher=KnownMachine()
-        )
 
 
 def measured_program():
@@ -167,9 +153,6 @@ RESULTS = {
     "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
     "ResourcePlan": lambda: plan(RUNS),
     "SavedResult": lambda: SavedResult(document=match(RUNS).to_document()),
-    "SavedValidation": lambda: SavedValidation(
-        document=validate("sort", launcher=FakeRanks(), seed=1).to_document()
-    ),
     "SearchResult": lambda: search_documents(DOCUMENTS, "stencil"),
     "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
     "SortedFile": sorted_file,
@@ -325,9 +308,8 @@ def test_its_picture_is_there_when_it_was_saved_and_is_loaded_again(result, tmp_
     again.save(tmp_path / "b.json")
     one, other = (load_result(tmp_path / f"{x}.json") for x in "ab")
     assert first_difference(list(one.rows()), list(other.rows())) == ""
-    if not isinstance(again, SavedValidation):
-        assert type(again) is type(result)
-        assert str(again) == str(result)
+    assert type(again) is type(result)
+    assert str(again) == str(result)
 
 
 def test_a_page_holds_it_all_and_asks_for_nothing(result, tmp_path):

@@ -33,8 +33,8 @@ UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError)
 
 def call_of(result: Any) -> dict[str, Any]:
     """Give the call of a result's class with its fields."""
-    saved = (x.name for x in fields(result) if x.name != INPUTS and x.metadata != NOT_SAVED)
-    arguments = {name: written(getattr(result, name)) for name in saved}
+    names = (x for x in _names_of(type(result)) if x != INPUTS)
+    arguments = {name: _held(result, name) for name in names}
     return {"verb": FIELDS, "arguments": arguments}
 
 
@@ -51,9 +51,11 @@ def written(value: Any) -> Any:
     elif is_description(type(value)):
         found = encoded(value)
     elif names := _names_of(type(value)):
-        found = {name: written(getattr(value, name)) for name in names}
+        found = {name: _held(value, name) for name in names}
     elif isinstance(value, Mapping):
         found = {str(name): written(x) for name, x in value.items()}
+        if any(isinstance(name, tuple) for name in value):
+            found = [[written(name), written(x)] for name, x in value.items()]
     elif isinstance(value, list | tuple):
         [kind, *others] = {type(x) for x in value} or {NoneType}
         is_alike = bool(_names_of(kind)) and not others
@@ -64,15 +66,29 @@ def written(value: Any) -> Any:
 def _names_of(kind: Any) -> tuple[str, ...]:
     """Name the fields of a class that is written by them; () of others."""
     if is_dataclass(kind):
-        return tuple(x.name for x in fields(kind))
+        return tuple(x.name for x in fields(kind) if x.metadata != NOT_SAVED)
     return getattr(kind, "_fields", ())
+
+
+def _held(of: Any, name: str) -> Any:
+    """Write a field, or what its class says that documents have of it."""
+    held, stand_in = getattr(of, name), _stand_ins(type(of)).get(name)
+    if stand_in is None:
+        return written(held)
+    return {x: written(getattr(held, x)) for x in _names_of(stand_in)} or None
+
+
+def _stand_ins(kind: Any) -> Mapping[str, Any]:
+    """Give the classes of which documents have fields; `NoneType` of what they have not."""
+    stand_ins: Mapping[str, Any] = getattr(kind, "_saved_as", {})
+    return stand_ins
 
 
 def _columns(alike: Sequence[Any]) -> dict[str, Any]:
     """Write objects of one class by columns, the first of which says how many there are."""
     columns: dict[str, Any] = {}
     for name in _names_of(type(alike[0])):
-        cells = [written(getattr(x, name)) for x in alike]
+        cells = [_held(x, name) for x in alike]
         is_one = bool(columns) and all(x == cells[0] for x in cells)
         columns[name] = {EACH: cells[0]} if is_one else cells
     return columns
@@ -86,6 +102,7 @@ def object_of(kind: Any, document: Mapping[str, Any]) -> Any:
     AttributeError, LookupError, TypeError, ValueError
         If they are others, or not of their types.
     """
+    kind = get_origin(kind) or kind  # where its own types are left open
     types = _types_of(kind)
     return kind(**{name: read(types[name], x) for name, x in document.items()})
 
@@ -93,7 +110,7 @@ def object_of(kind: Any, document: Mapping[str, Any]) -> Any:
 @cache
 def _types_of(kind: Any) -> dict[str, Any]:
     """Give the types of the fields of a class."""
-    hints = get_type_hints(kind)
+    hints = {**get_type_hints(kind), **_stand_ins(kind)}
     return {name: hints[name] for name in _names_of(kind)}
 
 
@@ -115,13 +132,12 @@ def read(kind: Any, value: Any) -> Any:
     elif isinstance(origin, type) and issubclass(origin, Sequence):
         found = [*_each((*inner, ...), value)]
     elif isinstance(origin, type) and issubclass(origin, Mapping):
-        of_keys, of_values = (*inner, int)[:2]  # a Counter has one
-        keys = (int(x) if of_keys is int else x for x in value)
-        found = dict(zip(keys, (read(of_values, x) for x in value.values()), strict=True))
+        of_keys, of_values = (*inner, int)[:2]  # a Counter has one type
+        found = dict(_entries(of_keys, of_values, value))
         found = Counter(found) if origin is Counter else found
     elif is_description(kind):
         found = _plain(kind, decoded(value))
-    elif _names_of(kind):
+    elif _names_of(origin or kind):
         found = object_of(kind, value)
     else:
         found = value if kind is Any else _plain(kind, value)
@@ -146,6 +162,15 @@ def _first_of(kinds: Sequence[Any], value: Any) -> Any:
         with suppress(*UNREADABLE):
             return read(kind, value)
     raise TypeError(f"{value!r:.40} is of no type that it may have")
+
+
+def _entries(of_keys: Any, of_values: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """Read the entries of a mapping; a list of them has keys that are no text."""
+    if isinstance(value, list):
+        yield from ((read(of_keys, name), read(of_values, x)) for name, x in value)
+    else:
+        for name, x in value.items():
+            yield int(name) if of_keys is int else name, read(of_values, x)
 
 
 def _each(kinds: Sequence[Any], value: Any) -> Iterator[Any]:

@@ -51,10 +51,11 @@ CLASSES: Final = {  # of results whose documents hold their fields, by the kind 
     "pipeline-timeline": "parcast.pipeline.explaining.timeline:Timeline",
     "traffic": "parcast.pipeline.traces.traffic.result:TrafficCheck",
 }
-VALIDATION: Final = "parcast.validation.saved:SavedValidation"
+VALIDATION: Final = "parcast.validation.result:Validation"  # of documents of any subject
 SCHEMA: Final = re.compile(r"parcast/([a-z-]+)/(\d+)")
 VERSIONS: Final[Mapping[str, int]] = {}  # of documents that are not at version 1
 CLOSE: Final = 1e-6  # relative difference of numbers that are the same [1] [D]
+ROUNDED: Final = 1e-14  # what rounding leaves of a difference that is 0, such as an error [D]
 UNUSABLE: Final = (  # as a call
     *(ParcastError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
 )
@@ -74,10 +75,9 @@ def load(path: AnyPath) -> Result:
     Result
         Every result that has a picture is whole again, with its picture and its page. It is made
         from the runs, descriptions or fields that its document holds, and checked against the
-        rows that were written, to 1e-6 of each number. What `validate` of a kernel, a pipeline or
-        array I/O gave has its rows and its picture. Any other result, such as a simulation, and
-        one of which this version computes other numbers, comes with its rows and its document as
-        they were written: a `SavedResult`.
+        rows that were written, to 1e-6 of each number. Any other result, such as a simulation,
+        and one of which this version computes other numbers, comes with its rows and its document
+        as they were written: a `SavedResult`.
 
     Raises
     ------
@@ -96,17 +96,16 @@ def load(path: AnyPath) -> Result:
     name = os.fspath(path)
     document = document_in(path)
     kind = document["schema"].split("/")[1]
-    made_of: type[SavedResult] = loaded(VALIDATION) if kind.endswith("validation") else SavedResult
-    saved = made_of(document=document)
+    saved = SavedResult(document=document)
     call = document.get("call")
     call = call if isinstance(call, dict) else {}
     is_of_fields = call.get("verb") == FIELDS
-    place = CLASSES.get(kind) if is_of_fields else VERBS.get(str(call.get("verb")))
+    place = _class_of(kind) if is_of_fields else VERBS.get(str(call.get("verb")))
     if place is None:
         return saved
     try:
         make = _of_fields if is_of_fields else _called
-        made = with_inputs_of(make(place, call["arguments"])._as_saved(document), document)
+        made = make(place, call["arguments"], document)
         rows = made.rows() if "rows" in document else rows_in(made.to_document())
         difference = first_difference(list(rows), list(saved.rows()))
     except UNUSABLE as error:
@@ -119,17 +118,23 @@ def load(path: AnyPath) -> Result:
     return made
 
 
-def _called(place: str, arguments: Any) -> Result:
+def _class_of(kind: str) -> str | None:
+    """Say which class of results a kind of documents is of, where it is known."""
+    return CLASSES.get(kind, VALIDATION if kind.endswith("validation") else None)
+
+
+def _called(place: str, arguments: Any, document: Mapping[str, Any]) -> Result:
     """Make the call of a function again."""
     made: Result = loaded(place)(**decoded(arguments))
-    return made
+    return with_inputs_of(made._as_saved(document), document)
 
 
-def _of_fields(place: str, arguments: Any) -> Result:
+def _of_fields(place: str, arguments: Any, document: Mapping[str, Any]) -> Result:
     """Make a result of its fields, and show it: they may be of their types, and no more."""
     from parcast.show.pictures.canvas import svg_of
 
-    made: Result = object_of(loaded(place), arguments)
+    of_fields: Result = object_of(loaded(place), arguments)
+    made = with_inputs_of(of_fields._as_saved(document), document)
     made.to_sheet()
     with suppress(ParameterError):  # it may have too few values for a picture, as it had
         svg_of(made._drawn)
@@ -194,7 +199,10 @@ def first_difference(made: list[Any], written: list[Any]) -> str:
         for name in other:
             ours, theirs = one.get(name), other[name]
             is_number = all(isinstance(x, int | float) for x in (ours, theirs))
-            if not (isclose(ours, theirs, rel_tol=CLOSE) if is_number else ours == theirs):
+            is_same = ours == theirs or (
+                is_number and isclose(ours, theirs, rel_tol=CLOSE, abs_tol=ROUNDED)
+            )
+            if not is_same:
                 return (
                     f"{shown(name)} of row {i} is {shown(ours)}, and {shown(theirs)} was written"
                 )

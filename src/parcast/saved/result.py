@@ -25,7 +25,7 @@ MOST_COLUMNS: Final = 8  # of a table
 class SavedResult(Result):
     """The document of a result, as it was written: rows, and all else by its keys.
 
-    It can be compared, and written again; that of a validation has its picture too.
+    It can be compared, and written again.
     """
 
     _sheet = "parcast.saved.result:sheet_of"

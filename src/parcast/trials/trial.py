@@ -5,9 +5,12 @@ cases of one layout in an order of its own.
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from types import NoneType
+from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from parcast.saved.fields import NOT_SAVED
 
 LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
 DAY: Final = 86400.0  # limit where nothing is expected [s]
@@ -25,6 +28,14 @@ class Case(Protocol):
     @property
     def columns(self) -> Mapping[str, Any]:
         """What tells it from the other cases, as columns of a table."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToldCase:
+    """A case of which documents tell the columns."""
+
+    columns: Mapping[str, Any]
+    layout: ClassVar[None] = None
 
 
 C = TypeVar("C", bound=Case)
@@ -52,6 +63,8 @@ class SizedCase(NamedTuple):
 class Trial(Generic[C, O]):
     """A run that was made."""
 
+    _saved_as: ClassVar = {"case": NoneType, "observed": NoneType}
+
     case: C
     purpose: Purpose
     turn: int  # pass through calibration and comparison, from 1
@@ -59,7 +72,8 @@ class Trial(Generic[C, O]):
     repetition: int  # of its case in the launch, from 1
     seconds: float  # wall
     observed: O  # what else the launcher tells of it
-    quanta: tuple[float, ...] = ()  # of work, around and in it; none if not timed [s]
+    # of work, around and in it; none if not timed [s]
+    quanta: tuple[float, ...] = field(default=(), metadata=NOT_SAVED)
     waiting: float | None = None  # share of it that others had the core of a rank [1]
     others: float | None = None  # cores that other programs used; None: unknown, as waiting [1]
     failure: str = ""  # why it is no run, which never counts; "" if it is one

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log
 from statistics import median, pstdev
-from typing import Any, Final, Generic
+from typing import Any, ClassVar, Final, Generic
 
 from parcast.trials.disturbance import Counted
 from parcast.trials.precision import Interval, interval_of, is_known
-from parcast.trials.trial import C, O, Trial
+from parcast.trials.trial import C, O, ToldCase, Trial
 from parcast.validation.subject import Predicted
 
 INTERVAL: Final = 0.9  # share of runs that intervals are meant to hold
@@ -18,6 +18,8 @@ Z: Final = 1.645  # of the middle 90 % of a normal law
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison(Generic[C, O]):
     """A case with what was predicted in each pass, and its runs."""
+
+    _saved_as: ClassVar = {"case": ToldCase}
 
     case: C
     kind: str

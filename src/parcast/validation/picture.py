@@ -5,7 +5,6 @@ median of the runs lies outside it. Points of disturbed runs are pale. What othe
 grey.
 """
 
-from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -17,13 +16,12 @@ from parcast.show.pictures.scales import scale_time, span
 from parcast.units import percent
 from parcast.validation.comparison import Comparison
 from parcast.validation.result import Validated, Validation
-from parcast.validation.saved import SavedCase, SavedSubject, SavedValidation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Compared: TypeAlias = Comparison[Any, Any] | SavedCase
+Compared: TypeAlias = Comparison[Any, Any]
 
 SHORTEST: Final = 0.1  # lower end of an interval that is drawn, of the upper [1]
 PALE: Final = 0.4  # of points where disturbed runs count
@@ -34,11 +32,9 @@ DISTURBED: Final = "pale: disturbed runs"
 OUTSIDE: Final = "outside its interval"
 
 
-def figure_of_validation(
-    validation: Validation | SavedValidation, ax: "Axes | None" = None
-) -> "Figure":
+def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "Figure":
     """One figure, 8 inches wide; that of one subject can be drawn in `ax`. Of more 9 are drawn."""
-    every: Sequence[Validated | SavedSubject] = validation.parts
+    every = validation.parts
     parts = every[:MOST_PANELS]
     if ax is not None:
         hint = "Leave it out, or draw a validation of one program."
@@ -60,7 +56,7 @@ def figure_of_validation(
     return figure
 
 
-def _draw(ax: "Axes", part: Validated | SavedSubject) -> None:
+def _draw(ax: "Axes", part: Validated) -> None:
     """Draw one subject."""
     rows = part.compared
     ends = [(_lower(x), x.upper or x.predicted) for x in rows]

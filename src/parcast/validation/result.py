@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self
 
 from parcast.descriptions.fit_record import OwnLawError, validated_law_error
+from parcast.errors import ParameterError
+from parcast.saved.fields import NOT_SAVED
 from parcast.show.result import Result
 from parcast.timings.disturbed import name_of_time
 from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
 from parcast.validation.subject import Findings, Rule, Saved
 from parcast.validation.verdict import Quietness, Verdict, verdict_of
 
+PATH: Final = "callpath"  # of a run, as a table of measurements has it, and documents have not
 AGREEMENT: Final = {  # what a person reads, by the words of the JSON document
     "holds": "agrees",
     "does not hold": "disagrees",
@@ -31,7 +34,8 @@ class Validated:
     law: str
     rule: Rule
     comparisons: tuple[Comparison[Any, Any], ...]
-    runs: tuple[Mapping[str, Any], ...]  # every run, with the keys of the JSON document
+    # every run, with the keys of the JSON document
+    runs: tuple[Mapping[str, Any], ...] = field(default=(), metadata=NOT_SAVED)
     findings: Findings
     quietness: Quietness
     seconds: float  # spent [s]
@@ -104,6 +108,14 @@ class Validated:
             "warnings": list(self.findings.warnings),
             **self.findings.document,
         }
+
+    def as_saved(self, document: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Self:
+        """Take over what documents have of its runs and its findings."""
+        own = self.to_document()
+        _, *others = (name for name in document if name not in own)  # the first is what it is
+        findings = replace(self.findings, document={name: document[name] for name in others})
+        key = tuple(self.comparisons[0].case.columns) if self.comparisons else ()
+        return replace(self, runs=tuple({**x, "key": key} for x in runs), findings=findings)
 
     @property
     def _ways(self) -> Sequence[str]:
@@ -216,6 +228,16 @@ class Validation(Result):
         errors = [error for x in known if (error := x.error()) is not None]
         return validated_law_error({part.law for part in self.parts}, platform, errors, axes)
 
+    def _as_saved(self, document: Mapping[str, Any]) -> Self:
+        """Take over what a document has beside its fields: runs, predictions and findings."""
+        told = document[f"{self.names[1]}s"]
+        parts = [
+            part.as_saved(this, [x for x in document["runs"] if x[self.names[1]] == part.name])
+            for part, this in zip(self.parts, told, strict=True)
+        ]
+        saved = replace(self.saved, made=tuple(document["predictions"]))
+        return replace(self, parts=tuple(parts), saved=saved)
+
     def comparisons(self) -> Iterator[dict[str, Any]]:
         """Give one row for each subject and case, all with the same keys."""
         rows = [
@@ -231,7 +253,7 @@ class Validation(Result):
         """Give one row for each run, by case: those of the calibration come first."""
         for part in self.parts:
             for run in part.runs:
-                shown = {name: x for name, x in run.items() if name != "callpath"}
+                shown = {name: x for name, x in run.items() if name != PATH}
                 yield {self.names[1]: part.name, **shown}
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -243,11 +265,20 @@ class Validation(Result):
 
         In the columns `metric,value` a forecast reads the time and ignores the rest. Repetitions
         are counted over all launches.
+
+        Raises
+        ------
+        ParameterError
+            If it was read from its document, whose runs have no call paths.
         """
+        if any(PATH not in run for part in self.parts for run in part.runs):
+            raise ParameterError(
+                "A saved validation has no table of measurements. Write it where it is validated."
+            )
         made: Counter[tuple[Any, ...]] = Counter()
         for part in self.parts:
             for run in part.runs:
-                key = {"callpath": run["callpath"]} | {name: run[name] for name in run["key"]}
+                key = {PATH: run[PATH]} | {name: run[name] for name in run["key"]}
                 made[tuple(key.values())] += 1
                 key["repetition"] = made[tuple(key.values())]
                 for metric, value in _figures(run, self.conditions.cores).items():
@@ -256,6 +287,11 @@ class Validation(Result):
 
     def to_document(self) -> dict[str, Any]:
         """Everything as one JSON document."""
+        return {**self._told, "call": self._of_fields}
+
+    @property
+    def _told(self) -> dict[str, Any]:
+        """Everything of a document but its call."""
         load = self.conditions.load
         return {
             "schema": f"parcast/{self.names[0]}/1",

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from parcast.errors import ParameterError
 from parcast.files.document import json_pieces, write_document
 from parcast.files.faults import AnyPath
+from parcast.saved.fields import NOT_SAVED
 from parcast.show.sheet import Fact
 from parcast.trials.campaign import Campaign, Rhythm
 from parcast.trials.launcher import Launcher
@@ -74,7 +75,8 @@ class Findings:
     """What a subject says of itself when it was compared."""
 
     facts: Sequence[Fact] = ()  # of its calibration
-    document: Mapping[str, Any] = field(default_factory=dict)  # the same in JSON
+    # the same in JSON
+    document: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_SAVED)
     warnings: Sequence[str] = ()
     objections: Sequence[str] = ()  # why its law is wrong, whatever its times are
     doubts: Sequence[str] = ()  # why its law cannot be said to hold, though its times allow it
@@ -183,7 +185,7 @@ class Saved:
 
     at: str = ""  # time of the first, in UTC
     path: str = ""  # of their file; "" if none was asked for
-    made: tuple[Mapping[str, Any], ...] = ()  # every prediction
+    made: tuple[Mapping[str, Any], ...] = field(default=(), metadata=NOT_SAVED)  # predictions
 
 
 @dataclass(kw_only=True, slots=True)
