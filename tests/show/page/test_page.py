@@ -1,6 +1,7 @@
 """`parcast.show.page.page`: one or several answers as a page for a browser."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,6 +73,11 @@ def test_a_picture_says_its_result_in_words(of_paths):
     columns = [Column(title="p", cells=["32", "64"]), Column(title="time", cells=["7.2", "5.8"])]
     sheet = Sheet(tables=(Table(forms=(Form(columns=columns),)),))
     assert in_words([sheet]) == "p 32, time 7.2. p 64, time 5.8."
+    facts = (Fact("limited by", "disks"), Fact("work", "much"))
+    part = replace(sheet, title="Run: 5 s", facts=facts)
+    says = "Run: 5 s. limited by: disks. p 32, time 7.2. p 64, time 5.8."
+    assert in_words([part]) == says
+    assert in_words([Sheet(title="Two runs.", parts=(part,), facts=facts)]) == f"Two runs. {says}"
     assert len(in_words([of_paths._whole_sheet()])) <= 310
 
 

@@ -68,21 +68,31 @@ def answer_for(
 
 
 def in_words(sheets: Iterable[Sheet]) -> str:
-    """Say what a picture shows in words: verdicts, then the rows of the first table."""
+    """Say what a picture shows in words: verdicts, the answer, then rows."""
     said: list[str] = []
     for sheet in sheets:
-        said += gathered(sheet).verdicts
-        for table in sheet.tables[:1]:
-            columns = table.forms[0].columns if table.forms else ()
-            for row in zip(*(x.cells for x in columns), strict=True):
-                cells = (
-                    f"{x.full_title} {cell.strip()}"
-                    for x, cell in zip(columns, row, strict=True)
-                    if cell.strip()
-                )
-                said.append(f"{', '.join(cells)}.")
+        said += [*gathered(sheet).verdicts, *_answers(sheet)]
     text = " ".join(said)
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rpartition('. ')[0]}. ..."
+
+
+def _answers(sheet: Sheet) -> Iterator[str]:
+    """Say the title of a sheet, with the fact below it, the rows of its first table, its parts."""
+    if sheet.title:
+        yield f"{sheet.title.rstrip('.')}."
+        own = () if sheet.parts else sheet.facts[:1]  # else of all parts, and no answer
+        yield from (f"{x.label}: {x.text.rstrip('.')}." for x in own)
+    for table in sheet.tables[:1]:
+        columns = table.forms[0].columns if table.forms else ()
+        for row in zip(*(x.cells for x in columns), strict=True):
+            cells = (
+                f"{x.full_title} {cell.strip()}".strip()
+                for x, cell in zip(columns, row, strict=True)
+                if cell.strip()
+            )
+            yield f"{', '.join(cells)}."
+    for part in sheet.parts:
+        yield from _answers(part)
 
 
 def page_of(answers: Sequence[Answer], *, title: str = "", command: str = "") -> Iterator[str]:
