@@ -140,6 +140,15 @@ def test_each_different_request_is_evaluated_once(monkeypatch):
     assert len(calls) == 2  # neither a factor of 1 nor one of a cost that is 0 makes another
 
 
+def test_more_than_some_seconds_of_requests_are_refused_with_what_every_command_can_do(
+    monkeypatch,
+):
+    monkeypatch.setattr("parcast.arrays.law.limits.MOST_PARTS", 1500)
+    hint = r"servers\. Give fewer points, larger subchunks, or amounts without \+-\.$"
+    with pytest.raises(ParameterError, match=hint):
+        priced({"p": np.array([1.0, 4, 16]), "d": 2.0})
+
+
 def test_each_geometry_is_computed_once_for_all_costs(monkeypatch):
     calls = []
 

@@ -1,5 +1,6 @@
 """`parcast.match`: the choice, its probabilities against closed forms, and what it refuses."""
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -382,6 +383,12 @@ def test_speedups_have_no_cost_and_rank_machines_only_if_over_one_run(tmp_path):
 def test_what_is_no_count_or_no_choice_is_refused(given, says):
     with pytest.raises(ParameterError, match=says):
         match(FALLING, **given)
+
+
+def test_its_arguments_are_those_of_a_plan():
+    own, planned = (inspect.signature(x).parameters for x in (match, plan))
+    assert {name for name, x in own.items() if x != planned.get(name)} == {"goal", "d"}
+    assert planned.keys() <= own.keys()
 
 
 @pytest.mark.parametrize("certainty", [0.5, 0.9, 0.99])

@@ -51,7 +51,7 @@ from parcast.arrays.law.request import Options, request_time
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter
 from parcast.descriptions.toml_files import path_beside, read_description
-from parcast.errors import Argument, FileProblems, ParameterError, Problem
+from parcast.errors import FileProblems, ParameterError, Problem
 from parcast.laws.spmd.tables import IoLaw, IoService
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import shown
@@ -369,13 +369,7 @@ class ArrayIO(IoLaw):
         shape = np.broadcast_shapes(*(values.shape for values in given.values()))
         columns = [np.broadcast_to(values, shape).ravel() for values in given.values()]
         points, place = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-        allowance = Allowance(
-            (
-                "Give fewer points or larger subchunks, or ",
-                Argument("interval", python="set interval=False"),
-                ".",
-            )
-        )
+        allowance = Allowance("Give fewer points, larger subchunks, or amounts without +-.")
         requests = []
         for row in points.tolist():
             # A factor of 1 is none, and the request is one that is known without it.
