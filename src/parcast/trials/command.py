@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
 from parcast.needs import require_unix
 from parcast.signals import as_interrupts
+from parcast.trials.reason import why_in
 from parcast.trials.trial import C, Launch, Trial
 from parcast.units import format_quantity, shown
 
@@ -51,13 +51,11 @@ class Ran:
             return ""
         said = why_in(self.output)
         how = f"by signal {-self.status}" if self.status < 0 else f"with status {self.status}"
-        return f"ended {how}{f': {shown(said, limit=200)}' if said else ''}"
+        return f"ended {how}{f': {shown(said, limit=MOST_SAID)}' if said else ''}"
 
 
+MOST_SAID: Final = 300  # characters of why a program failed
 LONG: Final = 2**18  # output, for which what watches a program needs more memory than small ones
-FAULT: Final = re.compile(
-    r"error|fail|abort|cannot|can't|denied|refus|no such|not found|killed|exception|as root", re.I
-)
 PACKAGES: Final = Path(__file__).parents[2]
 WATCHER: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -127,17 +125,6 @@ class CommandLauncher:
             self.environment, filled([*self.environment.values()], case.columns), strict=True
         )
         return dict(named)
-
-
-def why_in(output: str) -> str:
-    r"""Line of an output that says why a program failed: the last one of a fault, or the last.
-
-    >>> why_in("step 1\nERROR: no such file\nbye\n------")
-    'ERROR: no such file'
-    """
-    lines = [line.strip() for line in output.splitlines() if re.search("[A-Za-z]", line)]
-    faults = [line for line in lines if FAULT.search(line)]
-    return (faults or lines or [""])[-1]
 
 
 def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
