@@ -2,7 +2,7 @@
 
 import re
 
-from parcast.show.html import html_of
+from parcast.show.html import html_of, worth_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 
@@ -32,6 +32,18 @@ def test_a_table_is_shown_in_its_widest_form_with_titles_in_full():
         '<table><thead><tr><th scope="col">p [1]</th><th scope="col">efficiency [%]</th></tr>'
         "</thead>"
         "<tbody><tr><td>1</td><td>1</td></tr><tr><td>2</td><td>2</td></tr></tbody></table>"
+    )
+
+
+def test_what_several_sheets_are_worth_is_one_list_below_their_verdicts():
+    grave = RankedWarning("Wrong.", kind="wrong", rank=Rank.SERIOUS)
+    verdict = RankedWarning("No forecast.", kind="none", rank=Rank.VERDICT)
+    minor = RankedWarning("Far.", kind="far", rank=Rank.MINOR)
+    html = worth_of(Sheet(warnings=("Noisy.", minor)), Sheet(warnings=(verdict, grave)))
+    assert html == (
+        '<p class="verdict"><b>No forecast.</b></p><p><b>Warnings</b></p>'
+        "<ul><li>Wrong.</li><li>Noisy.</li></ul>"
+        "<details><summary>1 more warning</summary><ul><li>Far.</li></ul></details>"
     )
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from parcast.show.sheet import Fact, Form, Sheet, Table
-from parcast.show.warning import gathered, is_remark
+from parcast.show.warning import Gathered, by_rank, gathered, is_remark
 
 RIGHT: Final = ' style="text-align:right"'  # of a row; notebooks differ without it
 LEFT: Final = ' style="text-align:left"'
@@ -33,9 +33,10 @@ def html_of(sheet: Sheet, picture: str = "") -> str:
     return "".join((worth_of(sheet), picture, answer_of(sheet, NOTEBOOK)))
 
 
-def worth_of(sheet: Sheet) -> str:
-    """HTML of what an answer is worth: its verdicts and its warnings."""
-    return "".join([*_verdicts(sheet), *_warnings(sheet)])
+def worth_of(*sheets: Sheet) -> str:
+    """HTML of what the sheets of an answer are worth: their verdicts, and then their warnings."""
+    found = [gathered(sheet) for sheet in sheets]
+    return "".join([*_verdicts(found), *_warnings(found)])
 
 
 def answer_of(sheet: Sheet, room: Excerpt = PAGE) -> str:
@@ -44,9 +45,9 @@ def answer_of(sheet: Sheet, room: Excerpt = PAGE) -> str:
     return "".join(piece for some in pieces for piece in some)
 
 
-def _verdicts(sheet: Sheet) -> Iterator[str]:
+def _verdicts(found: Sequence[Gathered]) -> Iterator[str]:
     """Give what stands before the answer."""
-    for text in gathered(sheet).verdicts:
+    for text in (x for each in found for x in each.verdicts):
         yield f'<p class="verdict"><b>{escape(text)}</b></p>'
 
 
@@ -77,11 +78,15 @@ def _details(sheet: Sheet) -> Iterator[str]:
         yield f"<details><summary>Details</summary>{''.join(blocks)}</details>"
 
 
-def _warnings(sheet: Sheet) -> Iterator[str]:
-    """Give the most important warnings of a sheet and its parts; the others are folded."""
-    warnings = gathered(sheet)
+def _warnings(found: Sequence[Gathered]) -> Iterator[str]:
+    """Give the most important warnings of each sheet and its parts; the others are folded."""
     shown, folded = (
-        [x for x in warnings.every if is_remark(x) and (x in warnings.shown) == is_shown]
+        by_rank(
+            x
+            for each in found
+            for x in each.every
+            if is_remark(x) and (x in each.shown) == is_shown
+        )
         for is_shown in (True, False)
     )
     if shown:

@@ -155,7 +155,7 @@ def section_of(answer: Answer, number: int | str, *, heading: str = "") -> Itera
     yield f'<section class="answer" id="answer-{number}" aria-label="{name}">\n'
     if heading:
         yield f"<h2>{name}</h2>\n"
-    yield f'<div class="worth">{"".join(map(worth_of, answer.sheets))}</div>\n'
+    yield f'<div class="worth">{worth_of(*answer.sheets)}</div>\n'
     for i, picture in enumerate(answer.pictures, start=1):
         yield from figure_of(picture, f"{number}-{i}")
     for sheet in answer.sheets:
