@@ -16,6 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final, Self
 
+from parcast.advice import Choice
 from parcast.errors import Argument, ParameterError
 from parcast.files.document import check_place, csv_pieces, unguarded, write_document
 from parcast.files.held import hold, let_go
@@ -143,7 +144,10 @@ class RunTable:
                 "output",
                 must="be a new file",
                 got=f"{shown(self.path)}, which is there already",
-                hint=("Go on with it: ", Argument("resume", True), ", or choose another name."),
+                hint=(
+                    *("Go on with it: ", Argument("resume", True), ", or name another table: "),
+                    Argument("output", Choice("TABLE.csv")),
+                ),
             )
         self.rows = read_rows(self.path, self.about)
 
