@@ -63,7 +63,8 @@ def _draw(ax: "Axes", part: Validated) -> None:
     ends += [(x.measured or x.predicted, x.measured or x.predicted) for x in rows]
     ends += [(time, time) for x in rows for time in x.ways.values() if time is not None]
     low, high = span(ends) if ends else (0.1, 1.0)
-    line = np.array([low, high])
+    _scale(ax, low, high)
+    line = np.array(ax.get_ylim())  # from edge to edge, however near the times are
     ax.plot(line, line, color=GREY, lw=1.0, label="predicted = measured")
     tolerance = part.tolerance
     if tolerance is not None:
@@ -87,7 +88,6 @@ def _draw(ax: "Axes", part: Validated) -> None:
         _draw_kind(ax, [x for x in rows if x.kind == kind], kind, i % len(MACHINE_COLOURS))
     if any(x.is_disturbed for x in rows):
         ax.plot([], [], "o", color=GREY, alpha=PALE, label=DISTURBED)
-    _scale(ax, low, high)
     ax.set_title(f"{part.name}: {part.agreement}", fontsize="medium", parse_math=False)
     canvas.plain_axes(ax)
 
