@@ -245,7 +245,7 @@ def test_a_port_in_use_is_named(parcast):
 
 def test_what_cannot_be_served_is_refused(parcast, file):
     assert parcast("web", "nowhere.csv", "--port", "0").status == 3
-    assert parcast("web", file("", "empty.csv"), "--port", "0").status == 2
+    assert parcast("web", file("", "empty.csv"), "--port", "0").status == 3
     said = parcast("web", file(b"\x00\x8fp\x01", "bin.csv"), "--port", "0")
     assert said.status == 3
     assert "bin.csv: 1 problem\n  file  must be text or in a format" in said.err

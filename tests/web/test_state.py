@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from parcast.descriptions.amount import Amount
-from parcast.errors import ParameterError
+from parcast.errors import FileProblems, ParameterError
 from parcast.web.amounts import changed_description, require_size, scaled, set_amounts
 from parcast.web.folder import LARGEST, PageFolder
 from parcast.web.panels import panels_of
@@ -180,7 +180,7 @@ def test_a_table_is_no_donor_of_itself(folder):
     ],
 )
 def test_files_that_are_refused_leave_nothing(folder, content, said):
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(FileProblems, match=said):
         folder.add("new.toml", content)
     assert "new.toml" not in [x.name for x in folder.files]
 

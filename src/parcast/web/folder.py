@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Final, Literal, Self
+from typing import Final, Literal, NoReturn, Self
 
-from parcast.errors import ParameterError, one_line
+from parcast.errors import FileProblems, ParameterError, Problem, one_line
 from parcast.units import shown
 
 FileKind = Literal["program", "machine", "timings", "profile", "other"]
@@ -70,7 +70,12 @@ class PageFolder:
         with self._lock:
             own = self._name_for(given)
             if own not in self._files and len(self._files) >= MOST_FILES:
-                _refuse(given, f"be one of at most {MOST_FILES} files", "more")
+                raise ParameterError(
+                    "the page",
+                    must=f"have at most {MOST_FILES} files",
+                    got="more",
+                    hint="Remove one first.",
+                )
             draft = Path(self.path, f".{own}")  # unknown to commands until it is known to be good
             try:
                 draft.write_bytes(content)
@@ -174,21 +179,16 @@ def _refuse_other_files(name: str, content: bytes) -> None:
     try:
         keys = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise ParameterError(
-            name, must="be valid TOML", got=shown(f"{error}"), hint="Correct it."
-        ) from None
+        _refuse(name, "be valid TOML", shown(f"{error}"), "Correct it.")
     phases = keys.get("phase")
     for phase in phases if isinstance(phases, list) else []:
         io = phase.get("io") if isinstance(phase, dict) else None
         costs = io.get("costs") if isinstance(io, dict) else None
         if isinstance(costs, str) and costs != plain_name(costs):
-            raise ParameterError(
-                name,
-                must="name files without folders",
-                got=f"costs = {shown(costs)!r}",
-                hint="Add that file here too, and write its name alone.",
-            )
+            got = f"costs = {shown(costs)!r}"
+            hint = "Add that file here too, and write its name alone."
+            _refuse(name, "name files without folders", got, hint)
 
 
-def _refuse(name: str, must: str, got: str) -> None:
-    raise ParameterError(name, must=must, got=got, hint="Use another file.")
+def _refuse(name: str, must: str, got: str, hint: str = "Use another file.") -> NoReturn:
+    raise FileProblems(name, [Problem(message=f"must {must}, got {got}.", hint=hint)]) from None
