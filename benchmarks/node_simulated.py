@@ -100,7 +100,11 @@ def simulated(folder: Path, nodes: int, cores: int, link: float, *words: str) ->
         "--cfg=smpi/simulate-computation:no",
     ]
     ended = subprocess.run(
-        [*command, str(folder / "program"), *words], capture_output=True, text=True, check=False
+        [*command, str(folder / "program"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
     )
     if ended.returncode:
         sys.exit(ended.stderr)
