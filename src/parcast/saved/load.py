@@ -58,6 +58,7 @@ CLOSE: Final = 1e-6  # relative difference of numbers that are the same [1] [D]
 ROUNDED: Final = 1e-14  # what rounding leaves of a difference that is 0, such as an error [D]
 UNUSABLE: Final = (  # as a call
     *(ParcastError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(AssertionError, RuntimeError, StopIteration),
 )
 LARGEST: Final = 200_000_000  # bytes of a document
 
@@ -135,7 +136,8 @@ def _of_fields(place: str, arguments: Any, document: Mapping[str, Any]) -> Resul
 
     of_fields: Result = object_of(loaded(place), arguments)
     made = with_inputs_of(of_fields._as_saved(document), document)
-    made.to_sheet()
+    for sheet in (made.to_sheet, made._whole_sheet):
+        sheet()
     with suppress(ParameterError):  # it may have too few values for a picture, as it had
         svg_of(made._drawn)
     return made
