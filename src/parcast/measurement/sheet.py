@@ -80,4 +80,5 @@ def _facts(measured: MeasuredProgram) -> Iterator[Fact]:
         yield Fact("stopped by", f"{measured.ended_by}: {made}. --resume goes on")
     if measured.stopped:
         yield Fact("stopped", measured.stopped)
-    yield Fact("runs", f"{len(measured.table)}, in {measured.path}")
+    count = len(measured.table)
+    yield Fact("runs", f"{count}, in {measured.path}" if count else "none")

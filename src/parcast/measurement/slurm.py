@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import ParameterError, RunFailed
+from parcast.advice import Choice
+from parcast.errors import Argument, ParameterError, RunFailed
 from parcast.importers.slurm import size_of
 from parcast.measurement.launchers import finished
 from parcast.units import shown
@@ -82,7 +83,12 @@ def submitted(script: Path) -> str:
     found = re.match(r"\s*(\d+)(?:;|\s*$)", done.stdout)
     if done.returncode or not found:
         why = _last_line(done.stderr) or _last_line(done.stdout) or f"status {done.returncode}"
-        raise RunFailed(f"sbatch did not take {shown(script)}: {shown(why, limit=200)}.")
+        ranks = Argument("ranks_per_node", Choice("COUNT"))
+        nodes = Argument("partition", Choice("NAME"))
+        raise RunFailed(
+            f"sbatch did not take {shown(script)}: {shown(why, limit=200)}. Ask for another job, "
+            f"such as by {ranks} or {nodes}, and go on: {Argument('resume', True)}"
+        )
     return found[1]
 
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 from traceback import walk_stack
 from typing import Final
 
-AS_BOUNDS: Final = "{} of them took longer than the time given"  # of runs that were left out
+AS_BOUNDS: Final = "that {} of them took longer than the time given is used"  # of failed runs
 
 
 class ImportNote(UserWarning):
