@@ -16,16 +16,14 @@ so that an elasticity of 1, that of the cycles of a program, stays what it is. B
 independent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.descriptions.breakdown import STEP
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError
 from parcast.fitting.model import program_slopes
 from parcast.laws.spmd.demands import with_servers
 from parcast.prediction.predict import TAIL, SampledSets
@@ -46,21 +44,6 @@ def elasticities(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         time, slopes = program_slopes(program, machine, {**factors, **at}, names)
         return {name: np.nan_to_num(np.asarray(x / time)) for name, x in slopes.items()}
-
-
-def varying(
-    program: Program, machine: Machine, at: Mapping[str, Array], names: Sequence[str]
-) -> list[str]:
-    """Names of amounts of which a little less has a time, as whole numbers have not."""
-    less = np.exp(-STEP * np.eye(len(names)))[..., None]
-    factors = {f"{name}*": factor for name, factor in zip(names, less, strict=True)}
-    try:
-        program.times(machine, {**with_servers(machine, at), **factors})
-    except ParameterError:
-        half = len(names) // 2
-        halves = (names[:half], names[half:]) if half else ()
-        return [x for some in halves for x in varying(program, machine, at, some)]
-    return list(names)
 
 
 def ends_of(value: Array, sampled: Array | None, half_width: Array) -> tuple[Array, Array]:

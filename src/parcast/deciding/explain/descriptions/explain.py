@@ -1,8 +1,9 @@
 """Explain the time of a described program: what it follows, and what would shorten it most."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,6 @@ from parcast.deciding.explain.descriptions.elasticities import (
     elasticities,
     ends_of,
     sampled_elasticities,
-    varying,
 )
 from parcast.deciding.explain.descriptions.extremes import used, without_end
 from parcast.deciding.explain.descriptions.result import (
@@ -39,7 +39,7 @@ from parcast.deciding.explain.laws.facts import (
     phase_facts,
     speedup_facts,
 )
-from parcast.descriptions.breakdown import RESOURCES
+from parcast.descriptions.breakdown import RESOURCES, STEP
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -54,7 +54,10 @@ from parcast.saved.call import Call, array_of
 SAMPLES: Final = 128
 FEWEST_SAMPLES: Final = 16
 MOST_COUNTS: Final = 1000  # explained at once
+UNCHANGED: Final = Change(what=(), names=(), factors={})
 AFFORDABLE: Final = 200_000  # times of a simple law, over all sets and amounts
+
+Asked = TypeVar("Asked")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -189,7 +192,7 @@ def _run_of(
     at = {name: x.reshape(()) for name, x in grid.axes.items() if name != "p"} | {"p": counts}
     names = dict.fromkeys(program.parameters(), False)
     names |= {name: True for name in machine.parameters() if name not in names}
-    some = varying(program, machine, at, list(names))
+    some = _answered(partial(_times_of_less, program, machine, at), list(names))
     whole = tuple(name for name in names if name not in some)
     names = {name: names[name] for name in some}
     each = program.dearness / 20 * len(counts) * (1 + 2 * len(names)) + 40
@@ -203,6 +206,27 @@ def _run_of(
         law_error=law_error,
         names=names,
     ), whole
+
+
+def _times_of_less(
+    program: Program, machine: Machine, at: Mapping[str, Array], names: Sequence[str]
+) -> Array:
+    """Times with a little less of each amount, which whole numbers do not have [s]."""
+    less = np.exp(-STEP * np.eye(len(names)))[..., None]
+    factors = {f"{name}*": factor for name, factor in zip(names, less, strict=True)}
+    return program.times(machine, {**with_servers(machine, at), **factors}).time
+
+
+def _answered(times: Callable[[Sequence[Asked]], Array], some: Sequence[Asked]) -> list[Asked]:
+    """Keep what the law has times of, all asked together, else by halves."""
+    try:
+        if some and np.all(np.isfinite(times(some))):
+            return list(some)
+    except ParameterError:
+        pass
+    half = len(some) // 2
+    halves = (some[:half], some[half:]) if half else ()
+    return [x for part in halves for x in _answered(times, part)]
 
 
 def _amounts(
@@ -268,28 +292,16 @@ def _resources(run: DescribedRun, along: AlongCounts) -> tuple[ResourceUse, ...]
 
 def _upgrades(run: DescribedRun, names: Sequence[str], *, has_disks: bool) -> tuple[Upgrade, ...]:
     """What saves most at the largest count, alone and in pairs."""
-    single = changes_of(run.program, run.machine, names, has_disks=has_disks)
-    single = _answered(run, single)
+    times = partial(_changed, run, use_sets=True)
+    single = _answered(times, changes_of(run.program, run.machine, names, has_disks=has_disks))
     if not single:
         return ()
-    saved = [x.saved.value for x in _saving(run, single)]
-    every = [*single, *_answered(run, list(pairs_of(single, saved)))]
+    saved = (1.0 - _changed(run, single) / _changed(run, [UNCHANGED]))[0].tolist()
+    every = [*single, *_answered(times, list(pairs_of(single, saved)))]
     return tuple(sorted(_saving(run, every), key=lambda x: (x.pair, -x.saved.value)))
 
 
-def _answered(run: DescribedRun, changes: Sequence[Change]) -> list[Change]:
-    """Keep the changes with which the law has an answer, as not each has one for twice as many."""
-    try:
-        if changes and np.all(np.isfinite(_changed(run, changes, use_sets=True))):
-            return list(changes)
-    except ParameterError:
-        pass
-    if len(changes) <= 1:
-        return []
-    return [x for change in changes for x in _answered(run, [change])]
-
-
-def _changed(run: DescribedRun, changes: Sequence[Change], *, use_sets: bool) -> Array:
+def _changed(run: DescribedRun, changes: Sequence[Change], *, use_sets: bool = False) -> Array:
     """Times with changes at the largest count, (samples, changes) [s]."""
     own = run.sets.columns(slice(None), 1) if run.sets is not None and use_sets else {}
     return times_of(run.program, run.machine, run.last, changes, own)
@@ -297,24 +309,18 @@ def _changed(run: DescribedRun, changes: Sequence[Change], *, use_sets: bool) ->
 
 def _saving(run: DescribedRun, changes: Sequence[Change]) -> list[Upgrade]:
     """Give changes with what they save; a factor two alone saves a half at most."""
-    before = _changed(run, [Change(what=(), names=(), factors={})], use_sets=False)[0]
-    after = _changed(run, changes, use_sets=False)[0]
-    many = None
+    after = low = high = _changed(run, changes)[0]
+    value, many = 1.0 - after / _changed(run, [UNCHANGED])[0], None
     if run.sets is not None:
-        base = _changed(run, [Change(what=(), names=(), factors={})], use_sets=True)
-        many = 1.0 - _changed(run, changes, use_sets=True) / base
-    half = np.broadcast_to(run.half_width(run.last), (1,))
-    at_most = np.array([1.0 - 0.5 ** len(x.names) for x in changes])
-    value = 1.0 - after / before
-    ends = ends_of(value / at_most, None if many is None else many / at_most, half)
-    saved = estimates(value, *(x * at_most for x in ends))
-    low, high = after, after
-    if many is not None:
         times = _changed(run, changes, use_sets=True)
+        many = 1.0 - times / _changed(run, [UNCHANGED], use_sets=True)
         low, high = np.quantile(times, [0.05, 0.95], axis=0)
         low, high = np.minimum(low, after), np.maximum(high, after)
-    ends = widened(after, low, high, half)
-    times_after = estimates(after, *ends)
+    half = np.broadcast_to(run.half_width(run.last), (1,))
+    at_most = np.array([1.0 - 0.5 ** len(x.names) for x in changes])
+    ends = ends_of(value / at_most, None if many is None else many / at_most, half)
+    saved = estimates(value, *(x * at_most for x in ends))
+    times_after = estimates(after, *widened(after, low, high, half))
     costs = [_cost(run, x, y) for x, y in zip(changes, times_after, strict=True)]
     return [
         Upgrade(what=x.what, names=x.names, saved=save, time=time, cost=cost)
@@ -378,11 +384,11 @@ def _bounds(
     """Times with each resource infinitely fast: the most that any upgrade of it saves."""
     every = freed(run.program, run.machine, effects, use)
     with np.errstate(all="ignore"):
-        changes = _answered(run, list(every.values()))
+        changes = _answered(partial(_changed, run, use_sets=True), list(every.values()))
     if not changes:
         return []
     with np.errstate(all="ignore"):
-        after = _changed(run, changes, use_sets=False)[0]
+        after = _changed(run, changes)[0]
         many = _changed(run, changes, use_sets=True)
     low, high = np.quantile(many, [0.05, 0.95], axis=0)
     half = np.broadcast_to(run.half_width(run.last), (1,))
