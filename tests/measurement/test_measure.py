@@ -412,7 +412,7 @@ def test_a_run_that_tells_no_time_or_two_has_failed(table):
     notes = {x.point.columns["p"]: x.note for x in told.table}
     assert notes[1] == ""
     says = "time_pattern must match one time in the output of each run, got none"
-    assert notes[2] == f"no time was found: {says}"
+    assert notes[2] == f"gave no time: {says}"
 
 
 REGIONS = """
@@ -614,10 +614,16 @@ def test_threads_are_named_where_a_program_may_start_some(monkeypatch, tmp_path)
 def test_slow_first_runs_trends_and_no_gain_are_told():
     first = [row(1, 2.0, 1), *(row(1, 1.0, i) for i in range(2, 6))]
     assert "The first run took up to 2.0 times as long" in said(first)
+    four = [row(1, 3.0, 1), *(row(1, 1.0, i) for i in range(2, 5))]
+    assert "last round" not in said(first) + said(four)  # the first alone is no trend
     slower = [row(1, 1.0 + 0.1 * i, i) for i in range(1, 7)]
     assert re.search(r"Runs took \d+% longer in the last round", said(slower))
+    halved = [row(1, 2.0 ** -(i / 5), i) for i in range(6)]
+    assert "Runs took 50% shorter in the last round than in the first" in said(halved)
     assert "No count is faster than p = 1 (1 s)" in said([row(1, 1.0), row(2, 1.1)])
     assert said([row(1, 1.0), row(2, 0.6)]) == ""
+    weak = [replace(row(p, 1.0), point=MeasuredPoint((("p", p), ("n", 100 * p)))) for p in (1, 2)]
+    assert said(weak) == ""
     assert "1 of 2 runs were disturbed" in said([row(1, 1.0), row(2, 0.6, status=DISTURBED)])
 
 

@@ -4,7 +4,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from math import log
+from math import expm1, log
 from statistics import mean, median, pstdev
 from typing import Final
 
@@ -178,15 +178,21 @@ def _trend(rows: Sequence[RunRow]) -> Iterator[str]:
         return
     means = [mean(rounds[i]) for i in sorted(rounds)]
     scatter = pstdev([x for own in rounds.values() for x in own])
-    x = [i - (len(means) - 1) / 2 for i in range(len(means))]
-    slope = sum(i * y for i, y in zip(x, means, strict=True))
-    slope *= (len(means) - 1) / sum(i**2 for i in x)
-    if abs(slope) > max(TREND, 2.0 * scatter):
-        how = "longer" if slope > 0 else "shorter"
+    change, later = _change(means), _change(means[1:])
+    goes_on = later * change > 0 and abs(later) > TREND  # it is not the first run alone
+    if abs(change) > max(TREND, 2.0 * scatter) and goes_on:
+        how = "longer" if change > 0 else "shorter"
         yield (
-            f"Runs took {percent(abs(slope))} {how} in the last round than in the first: the "
-            "machine changed meanwhile (frequency, temperature, other users)."
+            f"Runs took {percent(abs(expm1(change)))} {how} in the last round than in the first: "
+            "the machine changed meanwhile (frequency, temperature, other users)."
         )
+
+
+def _change(means: Sequence[float]) -> float:
+    """Change of the straight line through the means of rounds, from the first to the last."""
+    x = [i - (len(means) - 1) / 2 for i in range(len(means))]
+    slope = sum(i * y for i, y in zip(x, means, strict=True)) / sum(i**2 for i in x)
+    return slope * (len(means) - 1)
 
 
 def _by_point(rows: Sequence[RunRow]) -> dict[MeasuredPoint, list[RunRow]]:
@@ -199,17 +205,19 @@ def _by_point(rows: Sequence[RunRow]) -> dict[MeasuredPoint, list[RunRow]]:
 
 
 def _no_gain(rows: Sequence[RunRow]) -> Iterator[str]:
-    """Say that more processors gained nothing, as where each rank does the whole work."""
-    times: dict[int, list[float]] = {}
+    """Say that more processors gained nothing at all, as where each rank does the whole work."""
+    times: dict[object, dict[int, list[float]]] = {}  # by the values of other names, and p
     for row in rows:
         if row.is_run:
-            times.setdefault(row.point.columns["p"], []).append(row.seconds)
-    if len(times) < 2 or min(times) != 1:
-        return
-    best = min(median(own) for p, own in times.items() if p > 1)
-    alone = median(times[1])
-    if best >= NO_GAIN * alone:
+            own = times.setdefault(row.point.values[1:], {})
+            own.setdefault(row.point.columns["p"], []).append(row.seconds)
+    gains = []
+    for own in times.values():
+        if min(own) == 1 and len(own) > 1:
+            alone, *others = (median(own[p]) for p in sorted(own))
+            gains.append((min(others) / alone, alone))
+    if gains and min(gains)[0] >= NO_GAIN:
         yield (
-            f"No count is faster than p = 1 ({format_quantity(alone, 'time')}): check that the "
-            "command uses {p}, and that its ranks find each other."
+            f"No count is faster than p = 1 ({format_quantity(min(gains)[1], 'time')}): check "
+            "that the command uses {p}, and that its ranks find each other."
         )
