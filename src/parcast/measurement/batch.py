@@ -32,6 +32,7 @@ from parcast.measurement.point import MeasuredPoint, require_other_runs, require
 from parcast.measurement.result import with_ended
 from parcast.measurement.table import TIMEOUT, RunRow, RunTable
 from parcast.timings.measurements import Measurements
+from parcast.trials.command import as_typed
 from parcast.units import shown
 from parcast.words import counted, listed
 
@@ -283,7 +284,7 @@ def _write(job: BatchJob, asked: BatchRequest, rows: Sequence[RunRow]) -> None:
         account=asked.account,
     )
     text = SCRIPT.format(
-        what=shown(" ".join(job.command.command), limit=40),
+        what=shown(as_typed(job.command.command), limit=40),
         nodes=counted(job.nodes, "node"),
         points=f"p = {listed(map(str, job.counts))}",
         runs=counted(job.runs, "run"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from parcast.measurement.collect import JobStanding, JobStandings
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.trials.command import as_typed
 from parcast.units import shown
 from parcast.words import clock, listed
 
@@ -12,7 +13,7 @@ def sheet_of(told: JobStandings) -> Sheet:
     """Everything that is said."""
     [first, *_] = told.jobs
     return Sheet(
-        title=shown(" ".join(first.job.command.command), limit=200),
+        title=shown(as_typed(first.job.command.command), limit=200),
         tables=(_table(told.jobs),),
         warnings=told.warnings,
     )

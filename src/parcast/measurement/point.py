@@ -13,7 +13,7 @@ from parcast.errors import Argument, ParameterError, as_list, require_at_most
 from parcast.expressions import Expression
 from parcast.files.numbers import number
 from parcast.timings.columns import BESIDE, axis_name_fault
-from parcast.trials.command import filled
+from parcast.trials.command import as_typed, filled
 from parcast.units import shown
 from parcast.words import listed, whole
 
@@ -73,7 +73,7 @@ def names_in(words: Sequence[str]) -> set[str]:
         raise ParameterError(
             "command",
             must="have pairs of braces",
-            got=shown(" ".join(words)),
+            got=shown(as_typed(words)),
             hint="Write a brace of the program's own twice: {{.",
         ) from None
 

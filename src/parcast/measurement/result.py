@@ -13,7 +13,7 @@ from parcast.measurement.point import MeasuredPoint
 from parcast.measurement.table import TIMEOUT, RunRow
 from parcast.show.result import Result
 from parcast.timings.measurements import Measurements
-from parcast.trials.command import filled
+from parcast.trials.command import as_typed, filled
 from parcast.trials.precision import Interval, interval_of
 
 
@@ -139,7 +139,7 @@ class MeasuredProgram(Result):
         times = [x.seconds for x in rows]
         memory = [x.memory for x in rows]
         return {
-            "command": " ".join(filled(self.command, summary.point.columns)),
+            "command": as_typed(filled(self.command, summary.point.columns)),
             "mean": mean(times),
             "stddev": stdev(times) if len(times) > 1 else None,
             "median": median(times),

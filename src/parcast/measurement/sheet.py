@@ -5,6 +5,7 @@ from typing import Final
 
 from parcast.measurement.result import MeasuredProgram, PointSummary
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.trials.command import as_typed
 from parcast.trials.precision import intervals_named
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, counted, rounded, rounded_interval
@@ -16,7 +17,7 @@ def sheet_of(measured: MeasuredProgram) -> Sheet:
     """Everything that is said."""
     rows = measured.summaries
     return Sheet(
-        title=shown(" ".join(measured.command), limit=200),
+        title=shown(as_typed(measured.command), limit=200),
         tables=(_table(rows),) if rows else (),
         facts=tuple(_facts(measured)),
         warnings=measured.findings,

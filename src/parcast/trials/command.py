@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -56,6 +58,7 @@ class Ran:
 
 MOST_SAID: Final = 300  # characters of why a program failed
 LONG: Final = 2**18  # output, for which what watches a program needs more memory than small ones
+PLAIN: Final = re.compile(r"[\w{}@%+=:,./-]+")  # a word that no shell takes otherwise
 PACKAGES: Final = Path(__file__).parents[2]
 WATCHER: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -116,7 +119,7 @@ class CommandLauncher:
             except ParameterError as fault:
                 if not self.are_reported:
                     raise
-                failure = f"no time was found: {fault.name} must {fault.must}, got {fault.got}"
+                failure = f"gave no time: {fault.name} must {fault.must}, got {fault.got}"
         facts = {"repetition": repetition, "others": ran.others, "failure": failure}
         return launch.trial(case, seconds, ran, **facts)
 
@@ -125,6 +128,15 @@ class CommandLauncher:
             self.environment, filled([*self.environment.values()], case.columns), strict=True
         )
         return dict(named)
+
+
+def as_typed(words: Sequence[str]) -> str:
+    """Write a command as a person types it, with names in braces as they are.
+
+    >>> as_typed(["sh", "-c", "./app {p} > out", "{n}"])
+    "sh -c './app {p} > out' {n}"
+    """
+    return " ".join(x if PLAIN.fullmatch(x) else shlex.quote(x) for x in words)
 
 
 def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
@@ -140,7 +152,7 @@ def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
         raise ParameterError(
             "command",
             must="have no other braces than " + ", ".join(f"{{{x}}}" for x in texts),
-            got=shown(" ".join(words)),
+            got=shown(as_typed(words)),
             hint="Write a brace of the program's own twice: {{.",
         ) from fault
 
@@ -148,7 +160,7 @@ def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
 def _require(words: Sequence[str], ran: Ran) -> None:
     """Refuse a program that failed."""
     if ran.failure:
-        raise RunFailed(f"{shown(' '.join(words))} {ran.failure}. Run it alone to see why.")
+        raise RunFailed(f"{shown(as_typed(words))} {ran.failure}. Run it alone to see why.")
 
 
 class _Runner:
@@ -241,7 +253,7 @@ def _run(process: "subprocess.Popen[str]", task: Mapping[str, Any]) -> Ran:
         told = json.loads(answer)
     except (OSError, ValueError) as fault:
         raise RunFailed(
-            f"{shown(' '.join(words))} could not be watched to its end: the process that did so "
+            f"{shown(as_typed(words))} could not be watched to its end: the process that did so "
             "was ended. Was there too little memory?"
         ) from fault
     after = core_seconds()
