@@ -295,6 +295,7 @@ ALONE: Final = Look(line=COMPUTED, dots=MEASURED, held_out=DIAMOND)
 
 
 ARROW: Final[dict[str, Any]] = {"ls": "none", "mfc": "none", "mew": 1.5, "ms": 18, "zorder": 4}
+ARROW_LENGTH: Final = 1.3  # factor that an arrow of this size spans [1]
 
 
 def looks_of(traces: Sequence[SeriesTrace], *, is_ordered: bool) -> list[Look]:
@@ -384,7 +385,8 @@ def _draw(
         reach = np.abs(bars - measured)[:, kept]
         drawn = ax.errorbar(trace.p[kept], measured[kept], reach, ecolor=look.dots, **BAR)
         drawn.set_label(_named(SPREAD, look))
-    told = np.concatenate([line, *bars, held_out, stopped, elsewhere])
+    heads = stopped * ARROW_LENGTH ** (1 if quantity == "time" else -1)
+    told = np.concatenate([line, *bars, held_out, stopped, heads, elsewhere])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
 
