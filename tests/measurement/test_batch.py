@@ -119,12 +119,14 @@ def test_a_job_for_each_number_of_nodes_gives_srun_what_it_has():
         (
             "pbs",
             "#PBS -l select=2:ncpus=12:mpiprocs=4\n#PBS -l place=scatter:excl\n"
-            "#PBS -l walltime=00:30:00\n#PBS -j oe\n#PBS -o app.jobs/1.txt\n",
+            "#PBS -l walltime=00:30:00\n#PBS -j oe\n#PBS -o app.jobs/1.txt\n"
+            "\n# EDIT: queue and account.",
         ),
         (
             "lsf",
             '#BSUB -n 8\n#BSUB -R "span[ptile=4]"\n#BSUB -R "affinity[core(3)]"\n#BSUB -x\n'
-            "#BSUB -W 00:30\n#BSUB -o app.jobs/1.%J.txt\n",
+            "#BSUB -W 00:30\n#BSUB -o app.jobs/1.%J.txt\n"
+            "\n# EDIT: queue and project.",
         ),
     ],
 )

@@ -17,10 +17,10 @@ BatchSystem: TypeAlias = Literal["slurm", "pbs", "lsf"]
 SYSTEMS: Final[tuple[BatchSystem, ...]] = get_args(BatchSystem)
 MARKS: Final = {"slurm": "#SBATCH", "pbs": "#PBS", "lsf": "#BSUB"}
 NUMBERS: Final = {"slurm": "%j", "pbs": "", "lsf": "%J"}  # of a job, in the names of its files
-CHOSEN: Final = {  # options for a partition (queue) and an account (project)
-    "slurm": ("--partition=", "--account="),
-    "pbs": ("-q ", "-A "),
-    "lsf": ("-q ", "-P "),
+CHOSEN: Final = {  # what a system calls a partition and an account, and its options for them
+    "slurm": {"partition": "--partition=", "account": "--account="},
+    "pbs": {"queue": "-q ", "account": "-A "},
+    "lsf": {"queue": "-q ", "project": "-P "},
 }
 
 
@@ -43,14 +43,15 @@ class Allocation:
         """Lines of a script that ask for it, those that a user has to fill in last."""
         asked = {"slurm": self._of_slurm, "pbs": self._of_pbs, "lsf": self._of_lsf}[system]
         mark, given = MARKS[system], (self.partition, self.account)
-        options = zip(CHOSEN[system], given, strict=True)
-        lines = [*asked(), *(f"{option}{x}" for option, x in options if x)]
+        options = CHOSEN[system].values()
+        chosen = (f"{x}{value}" for x, value in zip(options, given, strict=True) if value)
+        lines = [*asked(), *chosen]
         text = "".join(f"{mark} {line}\n" for line in lines)
-        names = [x for x, value in zip(("partition", "account"), given, strict=True) if not value]
+        names = [x for x, value in zip(CHOSEN[system], given, strict=True) if not value]
         if names:
             text += f"\n# EDIT: {joined(names)}. Remove one of the two leading # of each line "
             text += "that you need.\n"
-        for option, value in zip(CHOSEN[system], given, strict=True):
+        for option, value in zip(options, given, strict=True):
             text += "" if value else f"#{mark} {option}NAME\n"
         return text
 
