@@ -209,11 +209,9 @@ def _run(
 def _give(document: dict[str, Any], runs: "Sequence[KernelRun]", outputs: Outputs) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
-    from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import measurement_rows, sheet_of
 
-    kernel = kernel_named(document["inputs"]["program"])
-    sheet = sheet_of(document["rows"], document["warnings"], title=kernel.title, step=kernel.step)
+    sheet = sheet_of(runs)
 
     def show_runs() -> None:
         if outputs.as_json:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
 from parcast.kernels.course import Course, how_to_go_on, settled
@@ -21,10 +21,23 @@ from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import MOST_RANKS, Placement, run_ranks
 from parcast.mpi.rank import PLACEMENT
+from parcast.show.answers import Answers
 from parcast.signals import as_interrupts
 
 WORKER: Final = "parcast.kernels.worker"
 HOUR: Final = 3600.0  # [s]
+
+
+class KernelRuns(Answers[KernelRun]):
+    """Runs of a reference program, as a list."""
+
+    _sheet = "parcast.kernels.sheet:sheet_of"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give a row for each run, with the keys of the JSON document."""
+        from parcast.kernels.sheet import document_of
+
+        yield from document_of(self)["rows"]
 
 
 def run_kernel(
@@ -50,7 +63,7 @@ def run_kernel(
     io: str | None = None,
     group: int | None = None,
     imbalance: float | None = None,
-) -> tuple[KernelRun, ...]:
+) -> KernelRuns:
     """Run a reference program on MPI ranks that are started here.
 
     All sizes and repetitions for one count of ranks are run in one launch, after a tiny warm-up
@@ -110,9 +123,9 @@ def run_kernel(
 
     Returns
     -------
-    tuple of Run
+    list of KernelRun
         In the order of `ranks`, then of `n`, then repetitions; with `patience` there may be more
-        repetitions than requested.
+        repetitions than requested. It shows itself as a table; as a data frame with `to_pandas()`.
 
     Raises
     ------
@@ -163,12 +176,12 @@ def run_kernel(
             quantum=quantum,
             course=None if course == Course() else course,
         )
-        runs: list[KernelRun] = []
+        runs = KernelRuns()
         for done, p in enumerate(counts):
             if progress is not None:
                 progress(done, len(counts))
             runs += _launched(task, int(p), desk / f"runs_{done}.jsonl", time_limit, each)
-        return tuple(runs)
+        return runs
 
 
 def _imbalance(imbalance: float) -> float:

@@ -29,16 +29,14 @@ SEEN: Final = "slowdown disturbed=is_disturbed counts"
 SCHEMA: Final = "parcast/runs/1"
 
 
-def sheet_of(
-    rows: Sequence[dict[str, Any]], warnings: Sequence[str], *, title: str, step: str
-) -> Sheet:
-    """Everything that is said of runs: rows as of a document of the schema ``parcast/runs/1``.
-
-    `title` is what the program does, `step` what one of its steps is.
-    """
+def sheet_of(runs: Sequence[KernelRun]) -> Sheet:
+    """Everything that is said of runs of one program."""
+    if not runs:
+        return Sheet(title="No runs")
+    kernel, rows = kernel_named(runs[0].kernel), document_of(runs)["rows"]
     legend = (
-        f"computing, mean: processor time of the slowest rank, mean of all ranks; steps: {step}, "
-        "all ranks; rate: steps per processor second"
+        "computing, mean: processor time of the slowest rank, mean of all ranks; steps: "
+        f"{kernel.step}, all ranks; rate: steps per processor second"
     )
     if any(row["disturbed"] for row in rows):
         legend += f"; {MARK}: {OTHERS}"
@@ -53,9 +51,9 @@ def sheet_of(
     )
     in_full = (_in_full(columns, i) for i in range(len(rows)))
     return Sheet(
-        title=f"{rows[0]['program']}: {title}",
+        title=f"{kernel.name}: {kernel.title}",
         tables=(Table(forms=tuple(forms), in_full=tuple(in_full), legend=legend),),
-        warnings=tuple(warnings),
+        warnings=tuple(warnings_of(runs)),
     )
 
 

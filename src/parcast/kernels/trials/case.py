@@ -39,7 +39,7 @@ class LaunchSample:
     """Runs of one size in one launch."""
 
     launch: int
-    runs: tuple[KernelRun, ...]
+    runs: Sequence[KernelRun]
 
     @property
     def time(self) -> float:
