@@ -8,9 +8,9 @@ series takes part if three counts are left. With `--rates`, for tables of traini
 doublings are forecast from the counts before, of which two are enough, beside two rules of thumb:
 the efficiency stays as at the last count, or each further processor adds as much to the rate as
 those of the last step did. The error is |forecast - median| / median. The score of a method is
-the median of each set, averaged over the sets (each capped at 300 %), so that a set with a
+the median of each set, averaged over the sets (each capped at 300%), so that a set with a
 thousand series does not drown one with ten. Coverage is the share of held-out points inside the
-90 % interval, averaged over the sets; width the median of upper / lower.
+90% interval, averaged over the sets; width the median of upper / lower.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from parcast.timings.series import Series
 LEFT = 3  # counts a series must keep
 LEFT_OF_RATES, DOUBLINGS = 2, 2  # the same with --rates, and what they are asked for
 NOTHING = "Nothing to score: no series has {}. Measure more counts."
-CAP = 3.0  # an error of more than 300 % counts as that
+CAP = 3.0  # an error of more than 300% counts as that
 LAWS = [AMDAHL, LOGARITHMIC, LINEAR, POWER]
 
 

@@ -1,6 +1,6 @@
 """Cost of runs that are chosen one by one, beside that of all runs of all counts.
 
-Programs whose times follow a law, with noise, are measured on up to 32 processors until the 90 %
+Programs whose times follow a law, with noise, are measured on up to 32 processors until the 90%
 interval at 64 ends within a share of the time. Printed is the part of the processor-seconds of the
 full product (five runs of each count) that was needed, how often the interval was reached, and how
 often it held the true time:

@@ -47,7 +47,7 @@ def main():
         errors.append(abs(time / each.time - 1))
         print(f"{request!s:60} {each.time:8.4f} s  law {time:8.4f} s  {time / each.time - 1:+.0%}")
     within = sum(error <= 0.2 for error in errors)
-    print(f"within 20 %: {within} of {len(errors)}, median error {median(errors):.1%}")
+    print(f"within 20%: {within} of {len(errors)}, median error {median(errors):.1%}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How accurate is the SPMD law beside other jobs: ranks that join after each burst, and hogs.
 
-On each host of a testbed, 10 % of a core each, a rank computes bursts of fixed work and joins the
+On each host of a testbed, 10% of a core each, a rank computes bursts of fixed work and joins the
 others after each. Beside it a hog, a busy loop, is there for exponential times of mean B and away
 as long on average, so that both get half of the processor. The law is told the time of a burst
 alone, which is measured on one host without a hog; nothing is fitted. Medians over the passes:

@@ -12,7 +12,7 @@ round runs all of them in turn, each pinned to the same two cores, and their ord
 from one round to the next; a ratio is the median over the rounds of the ratios inside a round,
 with the least and the most.
 
-twice: two calibrations, one after the other. Values agree if they differ by at most 5 % or their
+twice: two calibrations, one after the other. Values agree if they differ by at most 5% or their
 intervals overlap.
 """
 
@@ -181,7 +181,7 @@ def ratios(title: str, rounds: list[tuple[Times, Times]]) -> None:
         times = [format_quantity(median(x[i][size] for x in rounds), "time") for i in (0, 1)]
         print(f"{size:>10}{times[0]:>12}{times[1]:>12}{over[-1]:9.3f}{of[0]:9.3f}{of[-1]:9.3f}")
     within = sum(abs(x - 1) <= AGREE for x in over)
-    print(f"within 5 %: {within} of {len(over)} sizes")
+    print(f"within 5%: {within} of {len(over)} sizes")
 
 
 def messages(rounds: int) -> None:
@@ -248,7 +248,7 @@ def twice(time_limit: float, quick: bool) -> None:
             f"{one.key:26}{texts[0]:>16}{texts[1]:>16}{ratio:8.3f}{one.spread:8.1%}"
             f"{other.spread:8.1%}  {'' if does else 'they do not agree'}"
         )
-    print(f"{agree} of {all_} values agree within 5 % or by their intervals")
+    print(f"{agree} of {all_} values agree within 5% or by their intervals")
     print(f"{first.seconds:.0f} s and {second.seconds:.0f} s")
     for warning in dict.fromkeys((*first.warnings, *second.warnings)):
         print(f"- {warning}")

@@ -9,8 +9,8 @@ repetitions or more take part, 200 at most.
 
 A replay draws a set, a program, and with replacement the repetitions of the base, of a first run
 and of a second one of three repetitions. Unchanged, any report is a false one. Then one cell, of
-those where parcast said before that it finds 10 %, takes 10 % longer in both new runs. Beside it
-a fixed threshold, 110 % of the median, with and without the second run, and Apache Otava where
+those where parcast said before that it finds 10%, takes 10% longer in both new runs. Beside it
+a fixed threshold, 110% of the median, with and without the second run, and Apache Otava where
 it is installed (`pip install apache-otava`), with its defaults, on all runs in their order.
 """
 
@@ -79,7 +79,7 @@ def by_parcast(keys, base: Runs, first: Runs, second: Runs, confirm: int) -> np.
 
 
 def by_threshold(base: Runs, *runs: Runs) -> np.ndarray:
-    """Cells whose median is above 110 % of the base in every run."""
+    """Cells whose median is above 110% of the base in every run."""
     return np.all(
         [
             [np.median(x) > SLOWER * np.median(y) for x, y in zip(each, base, strict=True)]
@@ -142,8 +142,8 @@ def study(sets: list[list[Cells]], size: int | None, replays: int, seed: int) ->
             answers = {
                 "parcast, second run": by_parcast(keys, base, first, second, AGAIN),
                 "parcast, --confirm 0": by_parcast(keys, base, first, second, 0),
-                "110 %": by_threshold(base, first),
-                "110 %, second run": by_threshold(base, first, second),
+                "110%": by_threshold(base, first),
+                "110%, second run": by_threshold(base, first, second),
             }
             if other is not None:
                 answers["Otava"] = other(base, first, second)
@@ -153,8 +153,8 @@ def study(sets: list[list[Cells]], size: int | None, replays: int, seed: int) ->
                 else:
                     false[name] += bool(cells_slower.any())
     runs = f"{size} runs" if size else "as many runs as the base"
-    print(f"\nfirst run of {runs}: {said / cells_seen:.0%} of cells said to show 10 %")
-    print(f"{'method':24}{'reports of unchanged':>22}{'10 % found':>12}")
+    print(f"\nfirst run of {runs}: {said / cells_seen:.0%} of cells said to show 10%")
+    print(f"{'method':24}{'reports of unchanged':>22}{'10% found':>12}")
     for name in false:
         share = f"{found[name] / trials:.1%}" if trials else ""
         print(f"{name:24}{false[name] / replays:>22.2%}{share:>12}")

@@ -5,7 +5,7 @@
 A file is a set. Two series of it that follow each other, with the same call path and the same
 counts, are two versions of one program; the largest count, and then the largest two, are held
 out, and the largest is forecast. Without files, programs of five terms in p are drawn, and of the
-new version one term and the work differ. A correlation is right that has 90 % of the ratios in
+new version one term and the work differ. A correlation is right that has 90% of the ratios in
 their intervals; 0 takes the errors for independent.
 """
 

@@ -1,14 +1,14 @@
 """Count how often a fit finds that a constant depends on p, where it does and where it does not.
 
 Tables of a sort on 1, 2, 4 and 8 processors at three sizes, three repetitions each, are made up
-with a scatter of each part of the time. The rates differ by 20 % between the fewest and the most
+with a scatter of each part of the time. The rates differ by 20% between the fewest and the most
 processors, as a power of p or by a step, or not at all:
 
     .venv/bin/python benchmarks/constants_by_p.py [--tables 200] [--noise 0.03] [--size 0.2]
 
 `found` is the share of tables in which every rate that differs is found, `only` that in which
 these are and no other. `inside` is the share of rates, over all tables and p, that lie inside the
-90 % intervals of those found. Parts are the columns that a table has beside the time.
+90% intervals of those found. Parts are the columns that a table has beside the time.
 """
 
 import argparse

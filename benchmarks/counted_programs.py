@@ -289,7 +289,7 @@ def main() -> None:
         return asked(name, donor, described, counted, measured=measured, of_donor=of_donor)
 
     print(
-        f"{'':32} {'times':>5} {'median':>8} {'90 %':>8} {'order':>9} {'pairs':>11} "
+        f"{'':32} {'times':>5} {'median':>8} {'90%':>8} {'order':>9} {'pairs':>11} "
         f"{'covered':>8} {'width':>8}"
     )
     if options.beyond:

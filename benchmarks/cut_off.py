@@ -4,17 +4,17 @@
 
 A table has three to six counts, doubled each time, of a program whose curve is drawn: a part that
 is shared and one that is not, with a cost that grows as log p, as a power of p, or not; under weak
-scaling only the cost. Noise is 2 %. A run at the next count is given between half and twice of
+scaling only the cost. Noise is 2%. A run at the next count is given between half and twice of
 what is forecast for it, whatever it needs; a table is used if it is then stopped. Asked for are
 this count and twice as many.
 
 With --several a table has p = 1 to 64 and four problem sizes, of the same curves with a power of
 the size for each part; or it is a program of the files, with its medians. A fifth of the runs is
-held out, three times for each program of a file. The others have a limit that 10 to 50 % of all
+held out, three times for each program of a file. The others have a limit that 10 to 50% of all
 exceed, and are stopped there. Asked for are the runs that were stopped and those held out, of
 times above the limit and below.
 
-Error is |log(forecast / time)|, coverage the share of times within the 90 % interval, width the
+Error is |log(forecast / time)|, coverage the share of times within the 90% interval, width the
 median of upper / lower, and the score of an interval its log width plus 20 times what lies
 outside; lower is better.
 """

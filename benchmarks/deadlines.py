@@ -5,7 +5,7 @@
 FOLDER holds tables of timings, `NAME.csv`, a set each. Of every series with four counts the
 largest count, the largest two, and all above half of the largest are held out in turn; three
 counts have to be left. The limit is that of `parcast plan`, before it is rounded up to minutes:
-the time that one run does not exceed with a probability of 95 %, or `--certainty`. It is tested
+the time that one run does not exceed with a probability of 95%, or `--certainty`. It is tested
 on every held-out run by itself, and not on medians; all runs of a count weigh as one. Figures are
 means of the sets, so that one with many series does not drown the others; beside them those of
 all points together.
@@ -13,7 +13,7 @@ Excess is the median of limit over run, less one. Doublings say how far the held
 the largest known one. Counts at which there is no forecast are left out, as in a plan.
 
 Inside is the share of held-out counts at which the node-hours of all their runs together lie in
-the 90 % interval, as `parcast plan proposal` gives it.
+the 90% interval, as `parcast plan proposal` gives it.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/features.py [--taggers textblob,module:function]
 
-Intervals are of 90 %, from 2,000 samples of sentences with replacement. Throughput is that of one
+Intervals are of 90%, from 2,000 samples of sentences with replacement. Throughput is that of one
 process, of CPU time, over this project's documentation: reading, tags, phrases and the merge.
 """
 
@@ -72,7 +72,7 @@ class Counts:
         return float(2 * right / (found + gold))
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """90 % intervals of both, by the bootstrap."""
+        """90% intervals of both, by the bootstrap."""
         draw = np.random.default_rng(1).integers(len(self.rows), size=(SAMPLES, len(self.rows)))
         samples = [Counts(self.rows[each]) for each in draw]
         return {

@@ -11,7 +11,7 @@ Of BTIO, triples of the runs with p <= 16 are fitted, by each three of five cons
 nothing is known beforehand, and by all five with +- as in docs/explanation/spmd-accuracy.md. Of
 the clusters, triples of repetitions at two counts or more and below the largest, by the law that
 counts the program, and by the law spmd with what it sends. `covered` is the share of held runs
-inside the 90 % interval, `width` the median of its upper end over its lower, `bare` the share of
+inside the 90% interval, `width` the median of its upper end over its lower, `bare` the share of
 answers without an interval, `score` the mean interval score of log times (least is best).
 """
 
@@ -216,7 +216,7 @@ def main() -> None:
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[case.group].append(case)
-    columns = ("median", "95 %", "worst", "covered", "bare")
+    columns = ("median", "95%", "worst", "covered", "bare")
     print(f"{'':44}  {'times':>6}  {'  '.join(f'{x:>7}' for x in columns)}    width   score")
     everything, kinds = defaultdict(list), defaultdict(int)
     with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):

@@ -139,7 +139,7 @@ def main() -> None:
     told = [answers(at) for at in chosen]
     service_cv = np.array([at.service_cv for at in chosen])
     print(f"{len(chosen)} configurations, largest standard error {uncertain.max():.2%}; |error|:")
-    print(f"{'service cv':12}{'formula':16}{'mean':>8}{'95 %':>8}{'worst':>8}")
+    print(f"{'service cv':12}{'formula':16}{'mean':>8}{'95%':>8}{'worst':>8}")
     for cv in (1.0, 0.5, 0.0):
         of = service_cv == cv
         if not of.any():

@@ -1,11 +1,11 @@
 """How accurate is the SPMD law with load imbalance: a stencil whose first rank has more rows.
 
-`parcast run stencil --imbalance b` on p = 2, 4 and 8 hosts of a testbed, 10 % of a core each. The
+`parcast run stencil --imbalance b` on p = 2, 4 and 8 hosts of a testbed, 10% of a core each. The
 law gets the time of one step, the bytes of the halos and the nominal network; nothing is fitted.
 The step is that of the balanced program, measured in the same pass on as many hosts, or on one:
 hosts of a testbed share the caches of two cores, so a point takes longer on eight of them than on
 one. The fastest run of each case counts, over passes in random order, as another load can only add
-time (a case varies by up to 40 % on a rented machine):
+time (a case varies by up to 40% on a rented machine):
 
     .venv/bin/python benchmarks/imbalance.py [--passes 5] [-o runs.csv]
 

@@ -161,9 +161,9 @@ def compared(place: Path) -> None:
         median, worst = 100 * np.median(abs(error)), 100 * abs(error).max()
         inside = np.mean(abs(np.log1p(error)) <= np.log(1.15))
         print(
-            f"{kind}: {len(found)} points, {len(runs)} runs, median {median:.1f} %, worst "
-            f"{worst:.1f} %, {100 * error.min():+.0f} to {100 * error.max():+.0f} %, within an "
-            f"allowance of 15 %: {100 * inside:.0f} %"
+            f"{kind}: {len(found)} points, {len(runs)} runs, median {median:.1f}%, worst "
+            f"{worst:.1f}%, {100 * error.min():+.0f} to {100 * error.max():+.0f}%, within an "
+            f"allowance of 15%: {100 * inside:.0f}%"
         )
 
 

@@ -409,7 +409,7 @@ def fitted(found) -> Costs:
 
 
 def show(cases, found, costs: Costs) -> None:
-    """Print each error, and what share lies within 25 %."""
+    """Print each error, and what share lies within 25%."""
     for name in NAMES:
         errors = []
         for place, case in enumerate(cases):

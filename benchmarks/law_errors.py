@@ -6,9 +6,9 @@ Protocol: a file is a set. Of every series with six counts or more, the largest 
 largest two are held out, and a program of the law spmd is fitted to the others: computing that is
 shared and computing that is not, and the same with a transfer that grows as log2(p). Each held
 count is predicted from the fitted program with its own [[law_error]], and without it, with what is
-known of the law on one node. Covered is the share of held counts inside the 90 % interval,
+known of the law on one node. Covered is the share of held counts inside the 90% interval,
 averaged over the sets; width the median of upper / lower; apart where the runs scatter by up to
-15 % about the law, and where they scatter more, so that the law is the wrong one.
+15% about the law, and where they scatter more, so that the law is the wrong one.
 """
 
 import argparse
@@ -68,10 +68,10 @@ def main() -> None:
     for key in sorted(inside, key=lambda x: (x[0], not x[1], x[2])):
         name, fits, allowed = key
         by_set = [np.mean(x) for x in inside[key].values()]
-        scatter = f"{'<=' if fits else '>'} 15 %"
+        scatter = f"{'<=' if fits else '>'} 15%"
         print(
             f"{name:28} {scatter:9} {allowed:11} {len(by_set):4} {len(widths[key]):7} "
-            f"{100 * np.mean(by_set):6.0f} % {np.median(widths[key]):6.2f}"
+            f"{100 * np.mean(by_set):6.0f}% {np.median(widths[key]):6.2f}"
         )
 
 

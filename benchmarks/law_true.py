@@ -5,7 +5,7 @@
 Seven laws at six counts from 1 to 32 with noise, asked for 128: the mean error of parcast, of the
 law that made the times, fitted alone, and of the median of four simple laws. Then 10,000 random
 series, the last time of each multiplied by 0.7 to 2.6: of how many the forecast one doubling on
-falls by 2 % or more where the last time rises.
+falls by 2% or more where the last time rises.
 """
 
 import warnings
@@ -59,7 +59,7 @@ def errors(noise: float, draw: np.random.Generator) -> dict[str, float]:
 
 
 def falls(series: int, draw: np.random.Generator) -> int:
-    """Number of random series whose forecast falls by 2 % where the last time rises."""
+    """Number of random series whose forecast falls by 2% where the last time rises."""
     many = 0
     for counts in range(3, 8):
         p = 2.0 ** np.arange(counts)

@@ -135,7 +135,7 @@ def main() -> None:
         table.append(
             f"| {cycles} | " + " | ".join(f"{x:.1%}" for x in figures) + f" | {within:.0%} |"
         )
-    columns = "long run, mean error | this one, mean | one in twenty above | worst | within 1.5 %"
+    columns = "long run, mean error | this one, mean | one in twenty above | worst | within 1.5%"
     print(f"| cycles | {columns} |")
     print("|---|---|---|---|---|---|")
     print("\n".join(table))

@@ -19,7 +19,7 @@ lammps      Lennard-Jones atoms, if lmp is installed
 Protocol: of every series the counts up to some are known, three at least, and those up to four
 times the last of them are asked for; likewise of every p the sizes n. Memory of a rank and of all
 are scored apart, that of all only where both runs saw it. The error is the median of each table,
-averaged over the tables; inside is the share of the 90 % intervals that hold, width the median of
+averaged over the tables; inside is the share of the 90% intervals that hold, width the median of
 upper / lower.
 """
 

@@ -176,7 +176,7 @@ def main() -> None:
         inside = sum(x <= 0.15 for x in own)
         print(
             f"{partners}: median {statistics.median(own):.1%}, worst {max(own):.1%}, "
-            f"{inside} of {len(own)} within 15 %"
+            f"{inside} of {len(own)} within 15%"
         )
 
 

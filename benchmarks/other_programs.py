@@ -9,7 +9,7 @@ before a colon in a machine is its system, shared by the programs; what follows,
 Protocol: each machine is the target in turn, its smallest one, two or three counts are known, and
 its larger ones are asked for as far as two donors reach. Other programs are known at all counts,
 on the target too. The error is the median of each set, averaged over the sets (each capped at
-300 %). A method has a constant, which is chosen on the other folders if there are any.
+300%). A method has a constant, which is chosen on the other folders if there are any.
 
 own runs      one curve alone, from two counts on
 donors        the same program on other machines: `parcast.forecast(..., donors=...)`
@@ -35,7 +35,7 @@ import numpy as np
 import parcast
 from parcast.cli.failures import meaning
 
-CAP = 3.0  # an error of more than 300 % counts as that
+CAP = 3.0  # an error of more than 300% counts as that
 KNOWN = (1, 2, 3)  # counts of the target that are known
 FURTHEST = 1.0  # log of a correction that is not exceeded
 RIDGE = 0.3  # of the slope of `regressed`

@@ -7,7 +7,7 @@ runs of the same call path on the others are its donors. The counts beyond the t
 asked for that two donors reach; known are the smallest one, two or three. Beside parcast stands
 the shape of the donors: the last known time, scaled by the median of their ratios. The error is
 |forecast - median| / median. Of each set the median counts, and these are averaged (each capped at
-300 %); covered is the share of points inside the 90 % interval, averaged over the sets, width the
+300%); covered is the share of points inside the 90% interval, averaged over the sets, width the
 median of upper / lower.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 import parcast
 
 OWN = (1, 2, 3)  # runs of the target
-CAP = 3.0  # an error of more than 300 % counts as that
+CAP = 3.0  # an error of more than 300% counts as that
 Curve = dict[float, float]  # median times by count [s]
 
 

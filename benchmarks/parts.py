@@ -4,13 +4,13 @@
 
 Made-up tables: T(p) = b/p + a + c g(p), g = log2 p, sqrt p, p or p^2, and two laws that parcast
 does not know, p log2 p and the cube root; 3 to 6 doublings from p = 1, 2, 4 or 16; noise of 0.5, 2
-and 5 %; one run and three; 200 tables of each. The ratios of the parts at the largest count are
+and 5%; one run and three; 200 tables of each. The ratios of the parts at the largest count are
 10^-1.5 to 10^1.5, and a fifth of the tables lack the constant, and a fifth the growing part.
 Printed for the shares at the largest count and at twice that: the median absolute error of each
-part, the share of 90 % intervals that hold (of all parts), their mean width, and the time of a
+part, the share of 90% intervals that hold (of all parts), their mean width, and the time of a
 table. Beside them the law that made the table, fitted alone.
 
-Then pairs of versions of which one part takes 20 % more time, three runs each: how many intervals
+Then pairs of versions of which one part takes 20% more time, three runs each: how many intervals
 of changes hold, their width, and how many parts are said to have changed, of those that did and of
 the others.
 
@@ -139,7 +139,7 @@ def print_changes(tables: int) -> None:
             for i, told in enumerate(changes_between(base, new, ())):
                 held.append(told.lower <= change[i] <= told.upper)
                 widths.append(told.upper - told.lower)
-                kind = "none" if not change[i] else "above 5 %" if change[i] > 0.05 else "less"
+                kind = "none" if not change[i] else "above 5%" if change[i] > 0.05 else "less"
                 seen[kind].append(told.is_seen)
     print(f"\n{len(held) // 3} pairs: {np.mean(held):.1%} of intervals of changes hold, ", end="")
     print(f"mean width {np.mean(widths):.1%}; said to have changed, by true change:")

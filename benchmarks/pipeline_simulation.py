@@ -8,7 +8,7 @@ and messages (L/C) as parts of the time of a task, and tasks that are all the sa
 Each form is compared with its schedule: adaptive with the default one, overlapped and serial with
 the published one, without and with waiting for messages; the law of the default one knows that
 tasks vary. The error is law / simulation - 1; in
-the tables are the median of its size, the largest one, and the share of points within 5 and 10 %.
+the tables are the median of its size, the largest one, and the share of points within 5 and 10%.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def summary(errors):
 
 def tables(rows, grid):
     """Print a table of each form and kind of tasks, with a row for each G, N and length."""
-    heading = "points  median    worst    <= 5 %   <= 10 %   no law"
+    heading = "points  median    worst    <= 5%   <= 10%   no law"
     errors = {tuple(row[:-2]): row[-2] / row[-1] - 1 for row in rows}
     bands = {"L/C <= 0.01 T_comp": lambda x: x <= 0.01, "L/C = 0.1 T_comp": lambda x: x > 0.01}
     for form, tasks in product(FORMS, grid["tasks"]):

@@ -4,7 +4,7 @@
 
 The stencil of `parcast run` is timed by itself, from its first step to its last: its halos, a
 reduction in each step and its checkpoints are recorded. The ratio of the medians is printed with
-its 90 % interval, by resampling the pairs.
+its 90% interval, by resampling the pairs.
 """
 
 import argparse

@@ -55,10 +55,10 @@ def main(folder, suffix="", files="16"):
             for name, (predicted, measured) in told.items():
                 if measured:
                     errors.setdefault(name, []).append(predicted / measured - 1)
-                    print(f"{times}x, p = {ranks}: {name} {100 * errors[name][-1]:+.1f} %")
+                    print(f"{times}x, p = {ranks}: {name} {100 * errors[name][-1]:+.1f}%")
     for name, each in errors.items():
         sizes = [abs(x) for x in each]
-        print(f"{name}: median {100 * median(sizes):.1f} %, worst {100 * max(sizes):.1f} %")
+        print(f"{name}: median {100 * median(sizes):.1f}%, worst {100 * max(sizes):.1f}%")
 
 
 if __name__ == "__main__":

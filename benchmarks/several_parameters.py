@@ -4,11 +4,11 @@
 
 Of every callpath on every machine the runs at the largest value of one axis are held out (p, or
 the one that --beyond names) and forecast from all others together. The error is |forecast -
-median| / median; cover is the share of what was held out inside the 90 % interval, width the
+median| / median; cover is the share of what was held out inside the 90% interval, width the
 median of upper / lower. With --corner only the runs at the largest value of every axis count.
 Where a point has three own counts or more, runs that differ in p alone, the forecast of that one
 curve stands beside that of all runs. Without a file a table is made up: programs that compute,
-exchange a surface and reduce over p processors, with an accuracy theta, and 2 % of noise.
+exchange a surface and reduce over p processors, with an accuracy theta, and 2% of noise.
 
 With --plan the two largest values of p are held out instead, one run below the largest is
 planned, looked up in the file and added: did the interval narrow as was told?
@@ -167,7 +167,7 @@ def say_plan(scores: dict) -> None:
     print(f"{len(before)} planned runs: median width {widths[0]} before, {widths[1]} told,")
     print(f"{widths[2]} after; narrowed at all {np.mean(after < before):.0%};")
     print(
-        f"log width after / told: median {middle:.2f}, 10 to 90 % of runs {low:.2f} to {high:.2f}"
+        f"log width after / told: median {middle:.2f}, 10 to 90% of runs {low:.2f} to {high:.2f}"
     )
 
 

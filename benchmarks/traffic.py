@@ -1,8 +1,8 @@
 """How often does the check of traffic err? Its answers for simulated traffic of known kinds.
 
 Some hundred runs of each kind are simulated and checked.
-Poisson arrivals with exponential lengths must pass but in about 5 % of them; the others must fail,
-by the condition that they violate. Also how many 90 % intervals of the squared coefficients of
+Poisson arrivals with exponential lengths must pass but in about 5% of them; the others must fail,
+by the condition that they violate. Also how many 90% intervals of the squared coefficients of
 variation contain the true one:
 
     taskset -c 0 .venv/bin/python benchmarks/traffic.py [--runs 200] [--messages 60 1000]
@@ -46,12 +46,12 @@ def checked(kind: str, messages: int, runs: int) -> None:
             x = check.quantity(name)
             contained[i] += x.cv2_lower - 1e-9 <= TRUE_CV2[kind][i] <= x.cv2_upper + 1e-9
     each = (time.perf_counter() - begun) / runs
-    answers = ", ".join(f"{name} {100 * n / runs:.0f} %" for name, n in formulas.most_common())
+    answers = ", ".join(f"{name} {100 * n / runs:.0f}%" for name, n in formulas.most_common())
     print(f"{kind:10} {messages:7,} {1e3 * each:5.0f} ms  {answers}")
     for name, n in violated.most_common():
-        print(f"{'':27} {100 * n / runs:4.0f} %  not: {NAMES[name]}")
+        print(f"{'':27} {100 * n / runs:4.0f}%  not: {NAMES[name]}")
     if kind in TRUE_CV2:
-        shares = " and ".join(f"{100 * x / runs:.0f} %" for x in contained)
+        shares = " and ".join(f"{100 * x / runs:.0f}%" for x in contained)
         print(f"{'':27} {shares} of the intervals contain cv^2 of gaps and lengths")
 
 

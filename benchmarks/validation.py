@@ -1,7 +1,7 @@
 """How well do the laws hold on this machine? Every program, calibrated small, predicted larger.
 
 Prints a table with a line for each program and the figures of all: median and worst error, and the
-share of runs in their 90 % intervals, without sizes and counts where others used the processors in
+share of runs in their 90% intervals, without sizes and counts where others used the processors in
 all runs (~). At the end the allowance for extending a law, as each
 program would have it and as the others have it, from the runs of this campaign. On a quiet
 machine, about a minute for each:

@@ -50,7 +50,7 @@ def main() -> None:
             own = max(own - start, 0.0)
             print(
                 f"{count:9}  {ran.memory_from:8}{ran.seconds:7.2f}{1000 * own:7.1f} ms"
-                f"{100 * own / (ran.user + ran.system):17.2f} %{100 * own / ran.seconds:7.2f} %",
+                f"{100 * own / (ran.user + ran.system):17.2f} %{100 * own / ran.seconds:7.2f}%",
                 flush=True,
             )
 

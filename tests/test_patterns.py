@@ -23,7 +23,7 @@ RUNS = {  # code that makes the patterns of a function, run in its module
     "parcast.timings.tables.cells._plain_number": "[_plain_number('1,234', d) for d in '.,']",
     "parcast.descriptions.toml_files._walk": "_walk(['p = 1'], ['p'])",
     "parcast.expressions._Translation.prepared": (
-        "[Expression(x, dimension=y) for x, y in (('1 s', 'time'), ('5 %', 'fraction'))]"
+        "[Expression(x, dimension=y) for x, y in (('1 s', 'time'), ('5%', 'fraction'))]"
     ),
     "parcast.forecasting.picture._parts": "[_parts('main->solve', ends) for ends in ENDS]",
     "parcast.importers.counts._before": "[_before.__wrapped__(words) for words in KINDS.values()]",

@@ -98,7 +98,7 @@ SIZE = 'x must be a size such as "10 MB", got'
 COUNT = "x must be a plain number such as 64, got"
 FLOP = 'x must be a number of operations such as "830 Mflop", got'
 FLOPS = 'x must be an operation rate such as "120 Mflop/s", got'
-FRACTION = 'x must be a fraction such as "5 %" or 0.05, got'
+FRACTION = 'x must be a fraction such as "5%" or 0.05, got'
 CLOCK = "Write hours, minutes and seconds, 02:00:00, or a unit, 2 h."
 ALL_TIMES = "Write s, ms, us, ns, min, h or d."
 
@@ -109,7 +109,7 @@ ALL_TIMES = "Write s, ms, us, ns, min, h or d."
         ("12.5 GB", "rate", f'{RATE} "12.5 GB", which is a size.'),
         ("12.5 GB/s", "size", f'{SIZE} "12.5 GB/s", which is a rate.'),
         ("3 s", "size", f'{SIZE} "3 s", which is a time.'),
-        ("5 %", "count", f'{COUNT} "5 %", which is a fraction.'),
+        ("5%", "count", f'{COUNT} "5%", which is a fraction.'),
         ("1 Mflop", "operation_rate", f'{FLOPS} "1 Mflop", which is a number of operations.'),
         ("1 Mflop/s", "operations", f'{FLOP} "1 Mflop/s", which is an operation rate.'),
         (150, "time", f'{TIME} 150, which has no unit. Write it with one, such as "150 s".'),
@@ -260,8 +260,8 @@ def test_a_column_without_a_unit_of_time_is_refused(header, hint):
         (64, "count", "64"),
         (12345, "count", "12300"),
         (12345678, "count", "1.23e+07"),
-        (0.0534, "fraction", "5.34 %"),
-        (0.0, "fraction", "0 %"),
+        (0.0534, "fraction", "5.34%"),
+        (0.0, "fraction", "0%"),
     ],
 )
 def test_a_value_is_written_in_a_readable_unit(value, dimension, text):
@@ -305,7 +305,7 @@ def test_any_float_can_be_written(value, dimension, digits):
         (523.0, 310.0, 790.0, "time", "520 s  (310 to 790 s)"),
         (0.9, 0.7, 1.1, "time", "900 ms  (700 to 1100 ms)"),
         (12.0, 10.0, 15.0, "count", "12.0  (10.0 to 15.0)"),
-        (0.053, 0.041, 0.065, "fraction", "5.3 %  (4.1 to 6.5 %)"),
+        (0.053, 0.041, 0.065, "fraction", "5.3%  (4.1 to 6.5%)"),
         (1.41e6, 1.2e6, 1.6e6, "size", "1.41 MB  (1.20 to 1.60 MB)"),
         (38.2413, 38.2413, 38.2413, "time", "38.2 s  (38.2 to 38.2 s)"),
         (523.0, 10.0, 1e5, "time", "500 s  (0 to 100000 s)"),  # keeps a digit of the value

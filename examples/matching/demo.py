@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     known = there.select(p=1)
     base, others = runs.select(machine="SP"), runs.select(machine="O2000")
     result = project(base, COUNTS, base=sp, target=t3e, known=known, others=others)
-    print(" p  projected  (90 % interval)  measured")
+    print(" p  projected  (90% interval)  measured")
     for row, measured in zip(result.rows(), there.time[1:].tolist(), strict=True):
         span = f"({row['lower_s']:.3g} to {row['upper_s']:.3g})"
         print(f"{row['p']:2}  {row['time_s']:7.3g} s  {span:15}  {measured:.3g} s")

@@ -19,7 +19,7 @@ from parcast.words import rounded_interval, signed_percent
 
 HERE = Path(__file__).parent
 FILE = relpath(HERE / "times.csv")
-TABLE = "   p  forecast     90 % interval    actual  error"
+TABLE = "   p  forecast     90% interval    actual  error"
 
 
 def main(folder: Path) -> None:
@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
 
     print("\n1. A new machine: one run on the cluster 'crossbar' (13.1 s at p = 4), and the")
     print("   runs on the other two, of which 'mesh' is similar (with 'sp2' as the new one,")
-    print("   which is not, the forecast is up to 67 % too low)\n")
+    print("   which is not, the forecast is up to 67% too low)\n")
     others = [int(p) for p in crossbar.p if p != 4]
     moved = parcast.forecast(crossbar, hold_out=others, donors=[mesh, sp2])
     show(moved, f"--target crossbar --hold-out {','.join(map(str, others))}")
@@ -62,7 +62,7 @@ def show(forecast: parcast.Forecast, options: str) -> None:
         error = signed_percent(row["time_s"] / row["measured_s"] - 1)
         is_inside = row["lower_s"] <= row["measured_s"] <= row["upper_s"]
         print(
-            f"{row['p']:4} {time:>7} s {f'{lower} to {upper} s':>17} {actual:>9} {error:>4} %"
+            f"{row['p']:4} {time:>7} s {f'{lower} to {upper} s':>17} {actual:>9} {error:>4}%"
             + ("" if is_inside else "  outside the interval")
         )
     print(f"   $ parcast forecast {FILE} \\\n       {options}")

@@ -128,7 +128,7 @@ def stratified_normal(order: NDArray[np.integer[Any]]) -> Array:
 
 
 def probability_up_to(limit: Array | float, value: Array, lower: Array, upper: Array) -> Array:
-    """Probability of at most a limit, of what has a value and a 90 % interval. [1].
+    """Probability of at most a limit, of what has a value and a 90% interval. [1].
 
     It is log-normal about its value, each side with its own width.
 

@@ -60,7 +60,7 @@ EXPECTED: Final[dict[Dimension, tuple[str, str, str]]] = {
     "operations": ("a number of operations", '"830 Mflop"', "flop"),
     "operation_rate": ("an operation rate", '"120 Mflop/s"', "flop/s"),
     "count": ("a plain number", "64", ""),
-    "fraction": ("a fraction", '"5 %" or 0.05', ""),
+    "fraction": ("a fraction", '"5%" or 0.05', ""),
 }
 # The units numbers are printed in, each with the smallest value [SI] it is used for.
 _PREFIXES_FROM = _DECIMAL | {"": 0.0}
@@ -117,7 +117,7 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     27000000.0
     >>> quantity("1-02:00:30", "time", name="--within")
     93630.0
-    >>> quantity("5 %", "fraction", name="serial")
+    >>> quantity("5%", "fraction", name="serial")
     0.05
     """
     got = f'"{shown(written or value)}"' if isinstance(value, str) else shown(repr(value))
@@ -214,7 +214,7 @@ def format_quantity(value: float, dimension: Dimension, digits: int = 3) -> str:
     '1.41 MB'
     """
     unit = _readable_unit(float(f"{value:.{digits}g}"), dimension)
-    return f"{_short(value / _UNITS[dimension][unit], digits)} {unit}".rstrip()
+    return _with_unit(_short(value / _UNITS[dimension][unit], digits), unit)
 
 
 def format_interval(value: float, lower: float, upper: float, dimension: Dimension) -> str:
@@ -238,8 +238,13 @@ def format_interval(value: float, lower: float, upper: float, dimension: Dimensi
         texts = [_fixed(x / factor, decimals) for x in (value, lower, upper)]
     else:
         texts = [_short(x / factor, 3) for x in (value, lower, upper)]
-    first, last = (f"{text} {unit}".rstrip() for text in (texts[0], texts[2]))
+    first, last = (_with_unit(text, unit) for text in (texts[0], texts[2]))
     return f"{first}  ({texts[1]} to {last})"
+
+
+def _with_unit(number: str, unit: str) -> str:
+    """Write a unit behind a number: "2.5 ms", "5%", "8"."""
+    return f"{number}{unit if unit == '%' else f' {unit}'}".rstrip()
 
 
 def percent(fraction: float) -> str:

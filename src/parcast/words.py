@@ -99,7 +99,7 @@ FACTOR: Final = "Nx: N times the measured one"  # what such a factor says
 
 
 def signed_percent(relative: float) -> str:
-    """Write a difference in percent with its sign, above 10 % without decimals, or as a factor.
+    """Write a difference in percent with its sign, above 10% without decimals, or as a factor.
 
     >>> signed_percent(-0.0312), signed_percent(0.25), signed_percent(999_999.0)
     ('-3.1', '+25', '1,000,000x')
@@ -114,11 +114,11 @@ def error_in_words(error: float, *, digits: int = 1, sign: bool = False) -> str:
     """Write a relative error in a sentence: in percent, or how many times too long.
 
     >>> error_in_words(0.071), error_in_words(-0.031, sign=True), error_in_words(999_999.0)
-    ('7.1 %', '-3.1 %', '1,000,000 times too long')
+    ('7.1%', '-3.1%', '1,000,000 times too long')
     """
     if error >= FAR_OFF:
         return f"{signed_percent(error)[:-1]} times too long"
-    return f"{signed_percent(error) if sign else f'{100 * error:.{digits}f}'} %"
+    return f"{signed_percent(error) if sign else f'{100 * error:.{digits}f}'}%"
 
 
 MARK: Final = "~"  # behind the times of runs that others disturbed

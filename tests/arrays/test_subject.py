@@ -64,7 +64,7 @@ def test_a_machine_that_does_not_is_refused(validated):
     assert result.accuracy(kind="double-buffer").within(0.2) == 2
     assert result.compared[3].error() == pytest.approx(1 / 1.5 - 1)
     assert "Requests" not in str(result)
-    assert "4 read 1.02 kB 1 2x2 2 -33 %" in " ".join(str(result).split())
+    assert "4 read 1.02 kB 1 2x2 2 -33%" in " ".join(str(result).split())
 
 
 def test_the_limit_of_an_error_is_20_percent_of_the_measured_time(validated):
@@ -171,7 +171,7 @@ def test_a_request_whose_runs_scatter_is_run_up_to_four_times_as_often(validated
     assert [len(row.runs) for row in result.compared] == [5, 20, 20, 20, 20]
     assert [row.is_known for row in result.compared] == [True, False, False, False, False]
     told = " ".join(str(result).split())
-    assert "median of 5 to 20; not known to 10 % for 4 requests" in told
+    assert "median of 5 to 20; not known to 10% for 4 requests" in told
     for row in result.rows():
         assert row["measured_lower_s"] <= row["measured_s"] <= row["measured_upper_s"]
 

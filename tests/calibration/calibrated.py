@@ -67,7 +67,7 @@ def measured(key, value, dimension, spread=0.02, **changed):
 
 
 def sample(size, time, **changed):
-    """One time, known to 2 %."""
+    """One time, known to 2%."""
     facts = {
         "p25": 0.99 * time,
         "lower": 0.98 * time,

@@ -167,7 +167,7 @@ def test_what_does_not_settle_is_launched_again_and_told(fake, tmp_path, monkeyp
     assert found["storage.bandwidth"].launches == 8
     assert "storage.bandwidth" in found.unsettled
     told = "\n".join(found.warnings)
-    assert "90 % intervals wider than +-5%: storage.bandwidth +-" in told
+    assert "90% intervals wider than +-5%: storage.bandwidth +-" in told
     assert "Launches differ by more than 10%" in told
     assert "wider than +-5% at most sizes (ranks in brackets): write (1)" in told
 
@@ -500,7 +500,7 @@ def test_a_pingpong_of_another_mpi_is_told():
 
 def test_what_makes_values_wrong_comes_before_what_widens_their_intervals():
     job = launched(refused={("pingpong", 2, 8): 3})
-    wide = "90 % intervals wider than +-5%: network.latency +-9%."
+    wide = "90% intervals wider than +-5%: network.latency +-9%."
     first, second = by_rank([wide, *notes([job])])
     assert (first.rank, second) == (Rank.SERIOUS, wide)
 

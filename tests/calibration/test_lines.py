@@ -34,7 +34,7 @@ def test_nine_of_ten_intervals_hold_the_true_value(launches):
 
 @pytest.mark.parametrize(("launches", "depth"), [(5, 1), (7, 1), (8, 2), (11, 3), (20, 6)])
 def test_the_order_statistics_are_those_of_the_tables(launches, depth):
-    # D. J. Sheskin, table of the binomial distribution: the deepest with at least 90 %
+    # D. J. Sheskin, table of the binomial distribution: the deepest with at least 90%
     found = estimate([float(x) for x in range(1, launches + 1)])
     assert (found.lower, found.upper) == (depth, launches + 1 - depth)
 

@@ -33,8 +33,8 @@ def test_its_command_ranks_draws_and_writes(tmp_path):
     assert said.returncode == 0, said.stderr
     lines = said.stdout.splitlines()
     assert lines[0] == "Cache of tiles: 32 GB, 10 s"
-    assert lines[4].split() == ["*", "32", "0", "%", "10.00"]
-    assert lines[-1] == "why         0 % of the reads miss the cache"
+    assert lines[4].split() == ["*", "32", "0%", "10.00"]
+    assert lines[-1] == "why         0% of the reads miss the cache"
     rows = list(csv.DictReader(paths[0].read_text(encoding="utf-8").splitlines()))
     assert [row["GB"] for row in rows][:2] == ["32.0", "64.0"]
     assert [row["recommended"] for row in rows] == ["True", *["False"] * 6]
@@ -120,7 +120,7 @@ def test_nothing_at_all_is_no_alternatives():
 def test_limits_are_kept_and_remedies_said_where_none_fits():
     some = given(fits=[True, False, False], lower=[2.9, 1.9, 1.8], upper=[3.2, 2.2, 2.1])
     assert some.chosen == 0
-    assert "3.00 s (90 % interval 2.90 to 3.20 s)" in str(some)
+    assert "3.00 s (90% interval 2.90 to 3.20 s)" in str(some)
     assert "-: not within the limits" in str(some)
     none = given(fits=False, remedies=["Buy more memory"], within=1.0)
     assert none.chosen is None

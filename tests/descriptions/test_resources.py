@@ -90,7 +90,7 @@ def test_elasticities_say_what_a_faster_resource_saves(law):
 def test_what_limits_is_not_what_takes_most_of_the_time():
     """Near the knee of a queue most time is computing, and most would be saved by transfers."""
     work = {"parallel": "160 s", "variability": "none"}
-    sent = {"transfer": "0.9 s", "contention": "100 %", "variability": "none"}
+    sent = {"transfer": "0.9 s", "contention": "100%", "variability": "none"}
     phase = {"law": "spmd", "bursts_per_io": 50, "compute": work, "communication": sent}
     told = predict(Program(phase=[phase]), Machine(), p=[16])
     shares = {name: part / told.time for name, part in told.breakdown.components()}

@@ -29,7 +29,7 @@ INSTEAD = {
     r"hangs? on": "depends strongly on",
     r"(?:no|had to) say(?=[,.;]| in)": "has no weight",
     r"that far(?=,| such)": "at that distance, or: when it extrapolates to 4x",
-    r"(?:eight|nine|8|9) (?:(?:such )?(?:times|cases) )?(?:in|out of) ten": "80 %, or 90 %, of",
+    r"(?:eight|nine|8|9) (?:(?:such )?(?:times|cases) )?(?:in|out of) ten": "80%, or 90%, of",
     r"intervals? (?:held|holds?)": "contains, contained the measured time",
     r"(?:how|what) (?:it|time|times|they|things) (?:went|goes|go) on": "how the times change",
     r"unless it says how to go on": "by default",
@@ -41,7 +41,7 @@ INSTEAD = {
     # processors and costs
     r"time that more processors do not shorten": "parallel overhead",
     r"costs? (?:that )?grows? with the processors": "a cost that grows with p",
-    r"shared work would save": "ideal 50 %",
+    r"shared work would save": "ideal 50%",
     r"numbers of processors not tried": "processor counts that were not measured",
     r"counts of processors": "processor counts",
     r"counts of ranks": "rank counts",
@@ -73,6 +73,7 @@ FORBIDDEN = [
     (re.compile(r"\b(?:" + phrase.replace(" ", r"\s+") + r")(?!\w)", re.IGNORECASE), instead)
     for phrase, instead in INSTEAD.items()
 ]
+FORBIDDEN.append((re.compile(r"(?<=\d) %(?!\w)"), "5%, without a space"))
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 NEWLINE = "\n"
 QUOTED = re.compile(r"`[^`]*`")

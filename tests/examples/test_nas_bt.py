@@ -9,7 +9,9 @@ import pytest
 from parcast import read_measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nas_bt"
-ROW = re.compile(r"^ +(\d+) +(\S+) s +(\S+) to (\S+) s +(\S+) s +([+-]\S+) %(  outside.*)?$", re.M)
+ROW = re.compile(
+    r"^ +(\d+) +(\S+) s +(\S+) to (\S+) s +(\S+) s +([+-][^ %]+)%(  outside.*)?$", re.M
+)
 
 
 @pytest.fixture(scope="module")

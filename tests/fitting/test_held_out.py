@@ -9,7 +9,7 @@ from parcast.fitting.fit import fit
 from parcast.prediction.predict import predict
 
 COUNTS = [1.0, 2, 4, 8, 16, 32]
-AMDAHL = {"law": "amdahl", "t1": "90 s", "serial": "4 %"}
+AMDAHL = {"law": "amdahl", "t1": "90 s", "serial": "4%"}
 
 
 def fitted(times, counts=COUNTS, phase=AMDAHL, **options):

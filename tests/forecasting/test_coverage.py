@@ -6,7 +6,7 @@ measured five times at four or five counts, and one and two doublings beyond are
     strong   T(p) = a + b/p + c*log2(p)  or  a + b/p + c*p,   b = 1,
              log10 of a in [-3, -0.5], of c in [-4, -1] (log2 p) or [-5, -2] (p)
     weak     T(p) = a + c*log2(p),  c in [0, 0.2] of a;   or  a * p^s,  s in [0, 0.2]
-    noise    log-normal, 2 %, of each of five repetitions
+    noise    log-normal, 2%, of each of five repetitions
 
 What it shows: on programs whose time follows one smooth formula the intervals hold at least as
 often as they promise, the medians are near, and the widths are of use. It catches a formula that

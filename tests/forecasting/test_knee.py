@@ -118,7 +118,7 @@ def test_an_end_of_the_interval_beyond_the_search_is_said_to_lie_there():
     found = only(knee(runs, upto=whole.p + 1))
     assert (found.because, found.upper) == ("efficiency", whole.p + 1)
     assert (found.lower_is_limit, found.upper_is_limit) == (False, True)
-    assert f" (90 % interval {found.lower} to >{whole.p + 1}): " in str(found)
+    assert f" (90% interval {found.lower} to >{whole.p + 1}): " in str(found)
 
 
 def test_a_knee_not_reached_tells_the_lower_end_of_its_interval_where_it_was_found():
@@ -132,7 +132,7 @@ def test_a_knee_not_reached_tells_the_lower_end_of_its_interval_where_it_was_fou
     assert found.lower == pytest.approx(whole.lower, abs=1)
     share = percent(found.efficiency)
     assert str(found) == (
-        f"not reached up to p = {middle} (90 % interval {found.lower} to >{middle}): "
+        f"not reached up to p = {middle} (90% interval {found.lower} to >{middle}): "
         f"efficiency there is {share}"
     )
 

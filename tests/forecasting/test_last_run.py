@@ -11,7 +11,7 @@ from parcast.timings.measurements import Measurements
 
 
 def series_at_random(draw, counts):
-    """Times of a program with a serial part and an overhead that grows, give or take 3 %."""
+    """Times of a program with a serial part and an overhead that grows, give or take 3%."""
     p = 2.0 ** np.arange(counts)
     serial, share = draw.uniform(0, 0.1), draw.uniform(0, 0.02)
     grown = p ** draw.uniform(0, 1)

@@ -121,7 +121,7 @@ def test_the_line_and_the_band_pass_through_what_the_forecast_says():
     told = forecast(STRONG, [64])
     lines = drawn(draw_times(told))
     assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.time[0], rel=1e-12)
-    edge = outline(lines["90 % interval"])
+    edge = outline(lines["90% interval"])
     at_64 = edge[np.isclose(edge[:, 0], 64), 1]
     assert at_64.min() == pytest.approx(told.lower[0], rel=1e-12)
     assert at_64.max() == pytest.approx(told.upper[0], rel=1e-12)
@@ -129,7 +129,7 @@ def test_the_line_and_the_band_pass_through_what_the_forecast_says():
 
 def test_the_band_agrees_with_the_table_and_does_not_narrow_at_every_measured_count():
     told = forecast(WEAK, [3, 16])
-    edge = outline(drawn(draw_times(told))["90 % interval"])
+    edge = outline(drawn(draw_times(told))["90% interval"])
     upper = edge[(edge[:, 0] >= 1) & (edge[:, 1] > np.interp(edge[:, 0], WEAK.p, WEAK.time))]
     upper = upper[np.argsort(upper[:, 0])]
     at = np.array([*WEAK.p, 3.0])
@@ -266,7 +266,7 @@ def test_speedup_has_the_values_of_the_table_and_the_interval_of_the_time(runs):
     marks = drawn(ax)
     assert marks["forecast"].get_ydata()[-1] == pytest.approx(told.speedup[0])
     assert marks["measured"].get_ydata()[0] == 1
-    edge = outline(marks["90 % interval"])
+    edge = outline(marks["90% interval"])
     ends = edge[np.isclose(edge[:, 0], 32), 1]
     assert ends.max() == pytest.approx(told.speedup[0] * told.time[0] / told.lower[0])
     assert ends.min() == pytest.approx(told.speedup[0] * told.time[0] / told.upper[0])
@@ -305,7 +305,7 @@ def test_the_file_is_named_in_small_print_without_its_folder(parcast, times, tmp
 
 @pytest.mark.parametrize(
     "name",
-    ["$x_1^2$ {", "_hidden", r"\alpha \frac{", "a & b <c>", "100 % $ 5", "\u6d41\u4f53 solver"],
+    ["$x_1^2$ {", "_hidden", r"\alpha \frac{", "a & b <c>", "100% $ 5", "\u6d41\u4f53 solver"],
 )
 def test_a_name_is_drawn_as_it_stands(name):
     with rc_context({"text.usetex": True}):

@@ -91,7 +91,7 @@ def test_between_two_counts_a_quarter_of_the_ideal_fall_decides():
 
 
 def test_a_fall_that_is_small_beside_the_whole_range_does_not_count():
-    # at p = 2 the fall is 30 % of ideal, and 5 % of what 64 processors would give
+    # at p = 2 the fall is 30% of ideal, and 5% of what 64 processors would give
     assert not falls([1, 2, 64], [1, 2**-0.3, 1.5])
     assert falls([1, 2, 4], [1, 2**-0.3, 1.5])
 

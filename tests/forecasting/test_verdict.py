@@ -99,7 +99,7 @@ def test_a_single_run_has_it_from_its_donors():
 def test_there_is_no_forecast_where_the_interval_spans_more_than_thirtyfold(parcast, file):
     told = forecast(FALLING, [64, 10**5])
     (text,) = told.verdict
-    assert text.startswith("No forecast at p = 100000: the 90 % interval spans a factor of ")
+    assert text.startswith("No forecast at p = 100000: the 90% interval spans a factor of ")
     assert text.endswith("Measure a run at p = 128.")
     note = told.notes[0]
     assert note.no_forecast == (10**5,)

@@ -225,7 +225,7 @@ PHASES = {
         "io.kind": ('"synchronous"', '"striped"'),
         "io.volume": ('"10 MB"', '"8 B * n * (n - 2)"'),
     },
-    "amdahl": {"t1": ('"80 s"',), "serial": ("0.25", '"5 %"')},
+    "amdahl": {"t1": ('"80 s"',), "serial": ("0.25", '"5%"')},
     "gauss": {"exchange": ('"pivot"', '"rows"')},
     "matmul": {"kappa": ("1", "0"), "beta": ('"8 B * (p - 1) / (p + 1)"',)},
     "sample_sort": {"cycles": ("1", "3")},

@@ -153,7 +153,7 @@ def test_a_log_is_recognised_by_its_magic_number_in_either_byte_order():
 def test_run_times_in_whole_seconds_are_told_with_their_share():
     assert (
         "1 of 2 run times is in whole seconds, end minus start plus 1: the true run time may be "
-        "up to 2 s less, 8 % of the shortest (25 s)." in notes(OLD, TEXT)
+        "up to 2 s less, 8% of the shortest (25 s)." in notes(OLD, TEXT)
     )
     assert "whole seconds" not in notes(TEXT, REPORT)
     assert "1 of 2 run times is in whole seconds" in notes(STATS)

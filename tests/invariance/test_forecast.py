@@ -168,7 +168,7 @@ def test_call_paths_add_up_in_milliseconds_as_they_do_in_seconds():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3, 1 / 7])
 def test_a_knee_is_where_the_efficiency_is_still_exactly_enough(unit):
-    """Guards: 4 s + 96 s / p has an efficiency of 50 % at p = 26, and rounding said 25."""
+    """Guards: 4 s + 96 s / p has an efficiency of 50% at p = 26, and rounding said 25."""
     p = np.array([1, 2, 4, 8, 16])
     [found] = knee(Measurements(p=p, time=unit * (4 + 96 / p)))
     assert found.p == 26

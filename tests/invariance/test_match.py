@@ -126,7 +126,7 @@ def test_neither_order_nor_names_change_a_ranking_of_described_machines():
 
 
 def test_an_interval_is_that_of_the_forecast_whichever_other_machines_are_ranked():
-    """Guards: ends of intervals were those of 4,000 samples, up to 6 % off, by the name."""
+    """Guards: ends of intervals were those of 4,000 samples, up to 6% off, by the name."""
     runs = read_measurements(ROOT / "examples" / "matching" / "times.csv")
     for x in match(runs, p=[128, 200], beyond=True).candidates:
         others = [y for y in ("T3E", "SP", "O2000") if y != x.machine]

@@ -62,9 +62,9 @@ def test_the_fit_recovers_the_time_of_one_and_the_serial_fraction(t1, f):
         ({"t1": 0}, 't1 must be above 0, got 0. Write for example "80 s".'),
         ({"t1": [1, -2]}, 't1 must be above 0, got -2. Write for example "80 s".'),
         ({"t1": np.nan}, 't1 must be above 0, got nan. Write for example "80 s".'),
-        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write for example "5 %".'),
-        ({"serial": -0.5}, 'serial must lie in [0, 1], got -0.5. Write for example "5 %".'),
-        ({"serial": np.nan}, 'serial must lie in [0, 1], got nan. Write for example "5 %".'),
+        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write for example "5%".'),
+        ({"serial": -0.5}, 'serial must lie in [0, 1], got -0.5. Write for example "5%".'),
+        ({"serial": np.nan}, 'serial must lie in [0, 1], got nan. Write for example "5%".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says, refusal):

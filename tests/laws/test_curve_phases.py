@@ -69,7 +69,7 @@ def test_a_fit_finds_the_parameters(law):
 
 def test_a_fit_keeps_a_fraction_in_its_domain():
     runs = Measurements(p=[1, 2, 4, 8], time=[10.0, 10.3, 10.1, 10.6])
-    found = fit(program("amdahl", t1="5 s", serial="50 %"), runs, interval=False)
+    found = fit(program("amdahl", t1="5 s", serial="50%"), runs, interval=False)
     assert found["serial"].value == pytest.approx(1, rel=1e-6)
 
 

@@ -44,9 +44,9 @@ def test_an_array_is_answered_as_its_elements_are(p, f):
     [
         ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
         ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
-        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write for example "5 %".'),
-        ({"serial": -0.1}, 'serial must lie in [0, 1], got -0.1. Write for example "5 %".'),
-        ({"serial": [0, np.nan]}, 'serial must lie in [0, 1], got nan. Write for example "5 %".'),
+        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write for example "5%".'),
+        ({"serial": -0.1}, 'serial must lie in [0, 1], got -0.1. Write for example "5%".'),
+        ({"serial": [0, np.nan]}, 'serial must lie in [0, 1], got nan. Write for example "5%".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says, refusal):

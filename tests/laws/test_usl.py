@@ -77,14 +77,14 @@ def test_the_fit_recovers_contention_and_coherency(t1, s, k):
         ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
         ({"t1": 0}, 't1 must be above 0, got 0. Write for example "80 s".'),
         ({"t1": np.nan}, 't1 must be above 0, got nan. Write for example "80 s".'),
-        ({"contention": 5}, 'contention must lie in [0, 1], got 5. Write for example "5 %".'),
-        ({"contention": -1}, 'contention must lie in [0, 1], got -1. Write for example "5 %".'),
+        ({"contention": 5}, 'contention must lie in [0, 1], got 5. Write for example "5%".'),
+        ({"contention": -1}, 'contention must lie in [0, 1], got -1. Write for example "5%".'),
         (
             {"contention": np.nan},
-            'contention must lie in [0, 1], got nan. Write for example "5 %".',
+            'contention must lie in [0, 1], got nan. Write for example "5%".',
         ),
-        ({"coherency": -0.1}, 'coherency must be at least 0, got -0.1. Write for example "5 %".'),
-        ({"coherency": np.nan}, 'coherency must be at least 0, got nan. Write for example "5 %".'),
+        ({"coherency": -0.1}, 'coherency must be at least 0, got -0.1. Write for example "5%".'),
+        ({"coherency": np.nan}, 'coherency must be at least 0, got nan. Write for example "5%".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):

@@ -151,7 +151,7 @@ def test_the_time_of_a_job_is_what_its_runs_need():
     assert (job.seconds, job.seconds_from) == (60.0 + 4 * 100.0, "the time limit of each run")
     made(job)
     [job] = written(table="b.csv", runs=5, lists={"p": [1, 2, 4]}, resume=True, timeout=100.0)
-    assert job.seconds_from == "the forecast of its runs at 95 %"
+    assert job.seconds_from == "the forecast of its runs at 95%"
     upper = upper_times(collect("b.csv").table, job.points)
     missing = [3, 3, 5]
     assert job.seconds == pytest.approx(

@@ -76,7 +76,7 @@ def test_a_job_makes_runs_that_are_collected_while_and_after(measure):
     assert times[2] > 0.2
     said = measure("-p", "1,2", "--runs", "3", "--slurm", "--resume", "--", "srun", "sh", "-c",
                    TASKS, "{p}")  # fmt: skip
-    assert "time limit of job 2: the forecast of its runs at 95 %" in said.err
+    assert "time limit of job 2: the forecast of its runs at 95%" in said.err
 
 
 @pytest.mark.skipif(

@@ -108,7 +108,7 @@ def written(ax):
 
 def test_the_bands_are_those_of_the_largest_value_and_say_so(lines, told):
     interval, contention = lines.axes[0].collections
-    assert interval.get_label() == "90 % interval at d = 8"
+    assert interval.get_label() == "90% interval at d = 8"
     assert contention.get_label() == "from a link for every pair to a single bus at d = 8"
     assert contention.get_hatch()
     for band, low, high in (
@@ -171,7 +171,7 @@ def test_contours_are_of_the_speedup_with_the_fewest_disks_worth_having(told):
     assert bar.get_ylabel() == "speedup"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("processors p", "disks d")
     (line,) = ax.lines
-    assert line.get_label() == "fewest disks within 1 % of the best time"
+    assert line.get_label() == "fewest disks within 1% of the best time"
     assert texts(figure.legends[0].get_texts()) == [line.get_label()]
     for p, d in zip(line.get_xdata(), line.get_ydata(), strict=True):
         times = dict(zip(DISKS, told.time[P.index(p)], strict=True))

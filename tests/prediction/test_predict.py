@@ -335,8 +335,8 @@ OF_RATES = {  # laws whose times follow rates of the machine, their keys, and wh
 }
 OF_OWN_TIMES = {
     "merge_sort": {"capacities": {"compute": "5 Mflop/s", "disk": "2 MB/s"}},
-    "gustafson": {"time": "10 s", "serial": "5 %"},
-    "amdahl": {"t1": "12 s", "serial": "5 %"},
+    "gustafson": {"time": "10 s", "serial": "5%"},
+    "amdahl": {"t1": "12 s", "serial": "5%"},
     **{key: {"shared": "9 s", "growing": "1 s"} for key in ("logarithmic", "linear", "quadratic")},
     "usl": {"t1": "12 s", "contention": 0.05, "coherency": 1e-4},
     "power": {"t1": "12 s", "exponent": 0.8},

@@ -50,7 +50,7 @@ def test_a_share_that_is_there_is_not_shown_as_nothing():
 def test_times_are_rounded_as_their_interval_supports():
     columns = columns_of(predict(UNSURE, MACHINE, p=[1, 2]))
     time, speedup = columns["time [s]"][0], columns["speedup"][0]
-    lower, upper = columns["90 % interval [s]"][0].split(" to ")
+    lower, upper = columns["90% interval [s]"][0].split(" to ")
     assert (time, speedup) == ("8.0", "1.0") or len(time) == len(lower)
     assert float(lower) < float(time) < float(upper)
 

@@ -78,16 +78,14 @@ def test_everything_that_is_said_stands_in_its_order():
 def test_a_count_and_its_number_stay_in_one_line():
     page = Page(width=20)
     assert page.wrapped("the forecast at p = 8", indent=0) == ["the forecast at", "p = 8"]
-    assert page.wrapped("an interval of 90 %", indent=0) == ["an interval of 90 %"]
-    assert page.wrapped("interval of say 90 % here", indent=0) == ["interval of say 90 %", "here"]
     assert page.wrapped("interval 9.7 to 3600 s", indent=0) == ["interval", "9.7 to 3600 s"]
 
 
 def test_facts_of_a_row_keep_within_the_page():
     """Guards: an interval was one character wider than 40 columns."""
-    facts = (Fact("limited by", "overhead"), Fact("", "90 % interval 9.7 to 3600 s"))
+    facts = (Fact("limited by", "overhead"), Fact("", "90% interval 9.7 to 36000 s"))
     lines = lines_of(Sheet(tables=(Table(in_full=(Entry(title="p = 8", facts=facts),)),)), 40)
-    assert lines[2:] == ["    90 % interval 9.7 to 3600 s"]
+    assert lines[2:] == ["    90% interval 9.7 to 36000 s"]
     assert max(map(len, lines)) <= 40
 
 

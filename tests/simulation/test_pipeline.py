@@ -169,6 +169,6 @@ def test_the_command_prints_times_beside_the_law(parcast):
     assert lines[0] == (
         "feature extraction, default schedule on NCSA IA-32 cluster, n = 400, simulated"
     )
-    assert lines[2].split()[:6] == ["p", "time", "90", "%", "interval", "law"]
+    assert lines[2].split()[:6] == ["p", "time", "90%", "interval", "law", "diff."]
     assert lines[4].split()[0] == "2"
     assert "simulated   1 run of the default schedule, of 400 items; no time varies" in lines

@@ -114,7 +114,7 @@ def test_this_machine_is_what_the_system_tells(init, file):
     assert (made.name, made.processors, made.node.processors) == ('mine "?', cores, cores)
     text = text_of("machine.toml")
     assert '# rate = "1 Gflop/s ?"  # parcast calibrate measures it' in text
-    assert '# contention = "1 % ?"\n' in text
+    assert '# contention = "1% ?"\n' in text
     program = file(NO_LAW_OF_THE_MACHINE, "app.toml")
     assert placeholders(predict(program, "machine.toml", p=1)) == set()
 
@@ -215,7 +215,7 @@ def test_it_asks_on_a_terminal_until_an_answer_is_valid(init):
     assert said.status == 0, said.err
     assert "phase.t1 must be a time" in said.err
     [phase] = read("program.toml")["phase"]
-    assert phase == {"law": "amdahl", "t1": "80 s +- 5%", "serial": "1 % ?"}
+    assert phase == {"law": "amdahl", "t1": "80 s +- 5%", "serial": "1% ?"}
     said = init("machine", stdin="workstation\n3 Gflop/s\n\n\n\n")
     assert said.status == 0, said.err
     made = Machine(**read("machine.toml"))

@@ -30,7 +30,7 @@ def test_the_page_has_an_answer_before_any_script_runs(served):
     status, headers, text = served.ask("/")
     assert status == 200
     assert "<svg" in text
-    assert "90 % interval" in text
+    assert "90% interval" in text
     assert 'name="x.network.latency"' in text
     assert "default-src 'none'" in headers["content-security-policy"]
     assert headers["cache-control"] == "no-store"

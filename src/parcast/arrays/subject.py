@@ -3,7 +3,7 @@
 What a machine can do changes from minute to minute. So each layout is done in several passes:
 costs are measured by reference requests and by a dry run of every request, none of which is run
 for it; the requests are predicted; then they are run in one launch, in rounds of random order.
-Further passes follow for requests whose predicted or measured times are not known to 10 %, at most
+Further passes follow for requests whose predicted or measured times are not known to 10%, at most
 four times as many as at first. With slow disks costs are measured in the first pass only.
 """
 
@@ -62,7 +62,7 @@ ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked 
 MOST: Final = 4  # times the runs that are asked for, where times are not known
 MOST_NAMED: Final = 3  # requests that are named one by one
 SLOW_DISK: Final = 100e6  # of a testbed, below which the list for slow disks is taken [B/s]
-# The source states an error of 20 % of its own law. [S]
+# The source states an error of 20% of its own law. [S]
 RULE: Final = Rule(tolerance=0.20, share=0.90, cases="request")
 
 
@@ -254,7 +254,7 @@ def validate_array_io(
         JSON file for the predictions, each written before the runs of its pass.
     repetitions : int, default 5
         Runs of each request, at least; up to four times as many are made of those whose predicted
-        or measured time is not known to 10 %, as on a machine that others share. 4 or more are
+        or measured time is not known to 10%, as on a machine that others share. 4 or more are
         shared by two passes, each with predictions of its own; each pass makes one more that does
         not count. [1]
     seed : int
@@ -271,7 +271,7 @@ def validate_array_io(
     -------
     Validation
         ``compared`` (each request with its prediction, runs and errors), ``accuracy()`` and
-        ``holds``: whether at least 90 % of the requests were predicted within 20 %.
+        ``holds``: whether at least 90% of the requests were predicted within 20%.
 
     Raises
     ------

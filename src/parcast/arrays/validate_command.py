@@ -21,7 +21,7 @@ HELP: Final = """Test whether the law of array I/O predicts requests on this mac
 
 Requests of a fixed list (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
 and reads) are predicted from the costs of other requests, and then run and compared. The law
-agrees if at least 90 % of the requests were predicted within 20 %.
+agrees if at least 90% of the requests were predicted within 20%.
 
 REQUESTS.toml is a list of your own. With slow disks the list has smaller requests. Takes 15
 minutes to an hour; with --quick about 10 minutes.

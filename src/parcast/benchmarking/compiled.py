@@ -1,7 +1,7 @@
 """Ping-pong and stream as a C program, compiled where the MPI has a compiler.
 
 Between two messages Python takes longer than a message of a few bytes does, and pushes the code of
-the MPI out of the nearest cache, so its share cannot be subtracted to 5 %. A C program has none.
+the MPI out of the nearest cache, so its share cannot be subtracted to 5%. A C program has none.
 Ranks become it.
 """
 

@@ -136,7 +136,7 @@ def require_means(only: Sequence[str], directory: str | None) -> None:
 
 HELP = """Measure this machine and write its description.
 
-Prints the speed of processor, network, communication primitives and storage, each with its 90 %
+Prints the speed of processor, network, communication primitives and storage, each with its 90%
 interval. -o here.toml writes the machine file for `parcast predict`. Each part is measured in
 several launches of MPI ranks (mpi4py and an MPI: pip install "parcast[mpi]") until the intervals
 are narrow or the time limit is reached. Ctrl-C keeps what was measured.

@@ -6,7 +6,7 @@ So an interval is over launches, of which each gives the median of its repetitio
 in which another program had the core. Such ones are counted as repetitions and as outliers.
 
 From five launches on it is the exact one for a median: between two order statistics, whatever the
-distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D]. A line is
+distribution [1]_. Of fewer the 90% interval of Student's t on logarithms is taken [D]. A line is
 fitted in each launch, too; where the protocol switches, it is cut into pieces over the medians.
 
 References
@@ -31,14 +31,14 @@ from parcast.laws.primitives.message import (
 
 Fit = TypeVar("Fit")
 
-FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5 % only
+FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5% only
 DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
 LEAST_EXCESS: Final = 0.1  # of the median, which an outlier exceeds it by at least [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """Median of launches with its 90 % interval; made by `estimate`."""
+    """Median of launches with its 90% interval; made by `estimate`."""
 
     value: float
     lower: float  # NaN of a single launch
@@ -57,7 +57,7 @@ NOTHING: Final = Estimate(value=0.0, lower=0.0, upper=0.0, cv=nan, launches=0)
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Median of the values of launches, at least one, and its 90 % interval."""
+    """Median of the values of launches, at least one, and its 90% interval."""
     ordered = sorted(values)
     middle, count = median(ordered), len(ordered)
     lower, upper, cv = nan, nan, nan

@@ -63,7 +63,7 @@ def notes_of(
     wide = [_width(x) for x in measured if not x.settled]
     if wide:
         yield (
-            f"90 % intervals wider than +-{percent(target)}: {listed(wide, MOST_NAMED)}. Allow "
+            f"90% intervals wider than +-{percent(target)}: {listed(wide, MOST_NAMED)}. Allow "
             "more time or more launches."
         )
     yield from _left_out(jobs)
@@ -182,7 +182,7 @@ def _unsettled_tables(tables: Sequence[BenchmarkTable], target: float) -> Iterat
     ]
     if names:
         yield RankedWarning(
-            f"Benchmarks with 90 % intervals wider than +-{percent(target)} at most sizes (ranks "
+            f"Benchmarks with 90% intervals wider than +-{percent(target)} at most sizes (ranks "
             f"in brackets): {listed(names, MOST_NAMED)}.",
             rank=Rank.MINOR,
         )

@@ -5,9 +5,9 @@ the calibration; the formula is that of `parcast.laws.primitives.measured`, and 
 three counts of P the line of the largest. Its +- is the wider of two [D]: the median over P of
 what the line per P has, and 1.64 times the error of the formula, which is what one formula costs.
 
-What only one launch measured has a +- of 100 % [D], and so have a startup that was raised to the
+What only one launch measured has a +- of 100% [D], and so have a startup that was raised to the
 least that is possible and what is not known else. Launches on a shared machine differ by 10 to
-40 % (standard deviation over mean), and 1.64 times 40 % is a factor of 2 either way.
+40% (standard deviation over mean), and 1.64 times 40% is a factor of 2 either way.
 
 A formula knows no protocol switches: the pieces of a line stand in the calibration. Ranks that
 share a core take turns, which is another law, so they have a formula of their own.
@@ -62,7 +62,7 @@ class PrimitiveFormula:
     outliers: int  # in all tables [1]
     is_settled: bool  # whether each time has an interval as narrow as was asked
     fit: PrimitiveFit
-    startup_spread: float  # half-width of its 90 % interval over it [1]
+    startup_spread: float  # half-width of its 90% interval over it [1]
     byte_spread: float | None  # [1]; None where none are sent
 
     @property

@@ -25,7 +25,7 @@ ROUNDING: Final = 1e-9  # of a share, which is no reason to write more
 
 
 def with_spread(text: str, spread: float | None) -> str:
-    """Text of an amount and how far its 90 % interval reaches, rounded up: "27 MB/s +- 3.2%"."""
+    """Text of an amount and how far its 90% interval reaches, rounded up: "27 MB/s +- 3.2%"."""
     if not spread:
         return text
     share = 100.0 * min(spread, WIDEST)

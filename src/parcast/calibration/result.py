@@ -33,7 +33,7 @@ class Measured:
     value: float  # median of the launches [SI]
     # `time` [s], `rate` [B/s], `operation_rate` [flop/s], `size` [B], `count`
     dimension: Dimension
-    lower: float  # lower end of its 90 % interval over launches; None of a single launch [SI]
+    lower: float  # lower end of its 90% interval over launches; None of a single launch [SI]
     upper: float  # upper end of that interval [SI]
     launches: int  # launches that it is based on [1]
     repetitions: int  # timings in all of them [1]
@@ -67,7 +67,7 @@ class Sample:
     bytes: int  # size of the message or request; of `polynomial` the order [B]
     time: float  # median of the medians of the launches [s]
     p25: float  # median of their first quartiles [s]
-    lower: float  # lower end of its 90 % interval over launches [s]
+    lower: float  # lower end of its 90% interval over launches [s]
     upper: float  # upper end of it [s]
     cv: float  # standard deviation over mean, of the launches; None of a single one [1]
     launches: int  # launches that it is based on [1]

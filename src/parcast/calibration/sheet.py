@@ -60,7 +60,7 @@ def sheet_of(calibration: Calibration, *, taken: Mapping[str, str] | None = None
     tables += [_primitives(primitives)] if primitives else []
     if calibration.unsettled or not all(x.is_settled for x in primitives):
         legend = (
-            f"{MARK}: not converged, its 90 % interval is wider than "
+            f"{MARK}: not converged, its 90% interval is wider than "
             f"+-{percent(calibration.target)}"
         )
         tables[-1] = replace(tables[-1], legend=legend)
@@ -118,7 +118,7 @@ def _values(calibration: Calibration) -> Table:
     columns = [
         Column(title="", cells=names, align="left"),
         Column(title="value", cells=values),
-        Column(title="90 % interval", cells=intervals, align="left"),
+        Column(title="90% interval", cells=intervals, align="left"),
         Column(title="method", cells=ways, align="left"),
     ]
     return Table(forms=(Form(columns=columns),), in_full=tuple(in_full), is_spaced=False)

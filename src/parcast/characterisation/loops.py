@@ -41,7 +41,7 @@ class DescribedLoop:
     calls: CountFormula
     iterations: CountFormula
     iteration: CountFormula  # time of one [s]
-    spread: float  # half-width of the 90 % interval of that time over itself [1]
+    spread: float  # half-width of the 90% interval of that time over itself [1]
     unit_time: Array  # of one, in each run [s]
     time: Array  # of all on the rank with the most, in each run [s]
     work: CountFormula | None = None  # time of a call, where no iterations were counted [s]
@@ -278,7 +278,7 @@ def _faster(region: RegionRuns, clock: str) -> list[str]:
 
 
 def _spread(region: RegionRuns, one: Array, ran: NDArray[np.bool_]) -> float:
-    """Half-width of the 90 % interval of the time of an iteration, over its value. [1]."""
+    """Half-width of the 90% interval of the time of an iteration, over its value. [1]."""
     formula = count_formula(
         one[ran], region.p[ran], None if region.n is None else region.n[ran], smooth=True
     )
@@ -297,7 +297,7 @@ def _of_passes(total: RegionTotal) -> float:
 
 
 def _of_spreads(ratio: Array, *, figures: int = 1) -> float:
-    """Half-width of the 90 % interval of one more run, by Student's law. [1].
+    """Half-width of the 90% interval of one more run, by Student's law. [1].
 
     Each of the `figures` that the others gave is as unsure as a median.
     """

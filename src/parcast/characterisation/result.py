@@ -28,7 +28,7 @@ class CharacterisedRegion:
     iteration: str | None  # time, or operations, of an iteration; None of what is no loop
     volume: str | None  # formula of the bytes; None of what sends none
     unit_time: float | None  # of one iteration, as the file has it, at the largest run [s]
-    spread: float  # half-width of the 90 % interval of the time of an iteration [1]
+    spread: float  # half-width of the 90% interval of the time of an iteration [1]
     is_exact: bool  # whether the formulas meet all counts
     residual: float | None  # root mean square over runs of model / measured - 1; None: unpriced
     imbalance: float  # time of the slowest rank over the mean of the ranks, the most of all runs

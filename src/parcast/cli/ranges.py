@@ -51,7 +51,7 @@ def parse_range(text: str, dimension: Dimension, *, name: str) -> list[float]:
 
     >>> parse_range("10..50 MB/s", "rate", name="--vary network.bandwidth")
     [10000000.0, 20000000.0, 40000000.0, 50000000.0]
-    >>> parse_range("0..30+10 %", "fraction", name="--vary network.contention")
+    >>> parse_range("0..30+10%", "fraction", name="--vary network.contention")
     [0.0, 0.1, 0.2, 0.3]
     """
     example = _example(dimension)

@@ -1,6 +1,6 @@
 """Ways to do the same, as arrays, and their order: what every plan gives, and who asks gets.
 
-An alternative has a time with its 90 % interval, and a cost: what one asks for, such as ranks,
+An alternative has a time with its 90% interval, and a cost: what one asks for, such as ranks,
 servers or processors. Some do not fit the limits. A plan knows its alternatives and the reasons;
 the order, the sheet, the picture and the command are those of this folder.
 """
@@ -38,7 +38,7 @@ class Ways:
     asked: str
     cost: Array  # [1]
     time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
+    lower: Array  # of the 90% interval [s]
     upper: Array  # [s]
     fits: NDArray[np.bool_]  # the limits
     within: float | None = None  # the longest time allowed, to be drawn [s]

@@ -65,7 +65,7 @@ def draw_times(ax: "Axes", ways: "Ways", chosen: int | None) -> None:
     time, low, high = (x[best] for x in ways.times)
     fits = ways.fits[best]
     if np.any(high > low):
-        style: dict[str, Any] = {"color": COMPUTED, "alpha": 0.18, "label": "90 % interval"}
+        style: dict[str, Any] = {"color": COMPUTED, "alpha": 0.18, "label": "90% interval"}
         if np.any(fits[1:] & fits[:-1]):
             ax.fill_between(costs, low, high, where=fits, lw=0, **style)
         elif fits.any():

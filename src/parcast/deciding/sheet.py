@@ -62,7 +62,7 @@ def mark_column(places: Sequence[int], fits: Sequence[bool], chosen: int | None)
 def time_columns(
     time: Array, lower: Array, upper: Array, *, measure: Measure = TIME
 ) -> list[Column]:
-    """Times in a common unit, and their 90 % intervals if they have any."""
+    """Times in a common unit, and their 90% intervals if they have any."""
     unit = measure.time_unit(time)
     factor, title = seconds_in(unit), measure.time_title
     every = zip(time.tolist(), lower.tolist(), upper.tolist(), strict=True)
@@ -72,18 +72,18 @@ def time_columns(
     texts = [rounded_interval(*(x / factor for x in each), most=DIGITS) for each in every]
     return [
         Column(title=title, unit=f"[{unit}]", cells=[x[0] for x in texts]),
-        interval_column("90 % interval", f"[{unit}]", [x[1:] for x in texts]),
+        interval_column("90% interval", f"[{unit}]", [x[1:] for x in texts]),
     ]
 
 
 def time_text(time: float, lower: float, upper: float) -> str:
-    """A time with its 90 % interval, if it has one."""
+    """A time with its 90% interval, if it has one."""
     if upper <= lower:
         return format_quantity(time, "time")
     unit = common_unit([time])
     ends = (x / TIME_UNITS[unit] for x in (time, lower, upper))
     value, low, high = rounded_interval(*ends, most=DIGITS)
-    return f"{value} {unit} (90 % interval {low} to {high} {unit})"
+    return f"{value} {unit} (90% interval {low} to {high} {unit})"
 
 
 def entry_of(columns: Sequence[Column], row: int, noun: str) -> Entry:

@@ -1,7 +1,7 @@
 """Numbers in a description: with a unit, optionally a formula, optionally uncertain.
 
 `"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. `+-` gives the extent
-of the 90 % interval, as a share s of the value or in the unit of the value: from the value divided
+of the 90% interval, as a share s of the value or in the unit of the value: from the value divided
 by 1 + s to the value times 1 + s. A value that ends in `?`, as in `"1 GB/s ?"`, is a placeholder:
 it is used, and every answer says so.
 """
@@ -19,7 +19,7 @@ from parcast.errors import ParameterError
 from parcast.expressions import DEFAULT_AXES, Expression, at_character
 from parcast.units import EXPECTED, MOST, Dimension, OtherDimension, quantity, shown
 
-NORMAL_90: Final = 1.6448536269514722  # half-width of a 90 % interval of a normal law [sigma]
+NORMAL_90: Final = 1.6448536269514722  # half-width of a 90% interval of a normal law [sigma]
 PLACEHOLDER: Final = "?"  # at the end of a value that is to be replaced
 WIDEST: Final = 10.0  # times the value: half-width of an interval that still says something
 _PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
@@ -38,7 +38,7 @@ class Amount:
 
     text: str  # as it was written
     expression: Expression = field(repr=False)
-    spread: float = 0.0  # half-width of its 90 % interval over its value [1]
+    spread: float = 0.0  # half-width of its 90% interval over its value [1]
     _number: float = field(init=False, repr=False, compare=False)  # NaN of a formula in axes
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ def _expression(text: str, dimensions: Sequence[Dimension], name: str) -> Expres
 
 
 def _spread(text: str, expression: Expression, name: str) -> float:
-    """Half-width of the 90 % interval, over the value."""
+    """Half-width of the 90% interval, over the value."""
     if text.endswith("%"):
         spread = quantity(text, "fraction", name=f"{name} after +-")
     else:

@@ -2,7 +2,7 @@
 
     e_r = d ln T / d ln s_r        s_r: all service times of resource r
 
-e_r is the elasticity of the time: a resource that is 1 % faster saves e_r %. Times are sums of
+e_r is the elasticity of the time: a resource that is 1% faster saves e_r %. Times are sums of
 service times, largest ones and waits for them, so that they are twice as long where every service
 is, and the elasticities add up to 1 (Euler). What is waited for has the waiting: in a long queue
 at the network it is the network that limits, however short each transfer is.

@@ -40,7 +40,7 @@ class OwnLawError(Description):
         description="Kind of platform of the runs."
     )
     error: Annotated[float, Field(gt=0, le=1e6)] = Field(
-        description="Half-width h of a 90 % interval: from T/(1 + h) to T (1 + h)."
+        description="Half-width h of a 90% interval: from T/(1 + h) to T (1 + h)."
     )
     runs: str = Field(description="What it was compared with, in words.")
     least: float = Field(ge=1, description="Fewest processors of these runs.")
@@ -69,7 +69,7 @@ def own_law_error(
     """Give what some laws were wrong by together; nothing of too few comparisons.
 
     `errors` are logarithms of predicted over measured times, `p` the processors of the runs.
-    The worst of a few errors is about their 90 % quantile.
+    The worst of a few errors is about their 90% quantile.
     """
     sizes = np.abs(np.asarray(errors, dtype=np.float64))
     if sizes.size < FEWEST:
@@ -179,7 +179,7 @@ class FitRecord(Description):
     machine: str = Field(default="", description="The machine of these runs.")
     key: str = Field(description="Which fit it was: the sets of one fit go together.")
     scatter: float = Field(
-        ge=0, description="Half-width of the 90 % interval of a run about the law, over its time."
+        ge=0, description="Half-width of the 90% interval of a run about the law, over its time."
     )
     largest: float = Field(ge=1, description="Most processors of the runs.")
     growth: float = Field(

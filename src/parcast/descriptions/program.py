@@ -170,7 +170,7 @@ class Phase(Description):
         )
 
     def half_width(self, machine: Machine, at: Point) -> Array | None:  # noqa: ARG002 - for derived laws
-        """Half-width of the 90 % interval of log time from the error of the law [1].
+        """Half-width of the 90% interval of log time from the error of the law [1].
 
         None if it does not depend on what takes the time: see `parcast.laws.allowances`.
         """

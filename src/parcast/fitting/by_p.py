@@ -36,7 +36,7 @@ DIGITS_OF_POWERS: Final = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ConstantByP:
-    """One constant at each p, with its 90 % intervals, and the formula that is offered."""
+    """One constant at each p, with its 90% intervals, and the formula that is offered."""
 
     name: str
     dimension: Dimension  # "count" where it is a formula, of which these are factors

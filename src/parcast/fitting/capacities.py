@@ -77,7 +77,7 @@ def capacities(
     Returns
     -------
     FoundCapacities
-        Values with 90 % intervals [SI]. With "fit" its phase has "+-" at `cycles`: the error of
+        Values with 90% intervals [SI]. With "fit" its phase has "+-" at `cycles`: the error of
         the law at runs that were left out.
 
     Raises

@@ -57,7 +57,7 @@ MOST_CONDITION: Final = 1e8  # of the terms, brought to one size
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedCapacity:
-    """One capacity with its 90 % interval."""
+    """One capacity with its 90% interval."""
 
     name: str  # "compute", "network", "latency" or "disk"
     value: float  # [flop/s], [B/s] or [s]; below 0 where the runs contradict each other
@@ -297,7 +297,7 @@ class FittedTerms:
     """Inverse rates that explain runs best."""
 
     costs: Array  # 1/W, 1/u, t0, 1/B; 0 where a term shows in no run [s], [s/B]
-    lower: Array  # of their 90 % intervals
+    lower: Array  # of their 90% intervals
     upper: Array  # infinite where the runs leave no freedom
     residuals: Array  # fitted over measured time, less 1 [1]
     left_out: Array  # the same of each run by the others; NaN where these do not determine it [1]

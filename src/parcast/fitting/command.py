@@ -33,7 +33,7 @@ FORMATS: Final = ("toml", *FIGURES)
 
 HELP = """Fit the constants of a program's description to its timings.
 
-Prints each constant with its 90 % interval. Constants that the timings do not determine are named,
+Prints each constant with its 90% interval. Constants that the timings do not determine are named,
 with a run that would determine them. -o writes the fitted description.
 
 PROGRAM is a TOML file that describes the program, with a first guess of its constants. TIMINGS is
@@ -87,7 +87,7 @@ class FitAsked:
 @table_options
 @option("--starts", Whole(1, 10_000), "Number of starting points.", default=10)
 @seed_option
-@flag("--interval/--no-interval", "Give 90 % intervals, as by default, or none.", default=True)
+@flag("--interval/--no-interval", "Give 90% intervals, as by default, or none.", default=True)
 @flag("--by-p", "Write constants that depend on p as formulas of p.")
 @answer_options(FORMATS, toml="PROGRAM, fitted")
 @option("--machine-output", A_FILE, "Write MACHINE with its fitted constants to PATH.")

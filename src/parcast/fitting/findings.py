@@ -332,14 +332,14 @@ def _warnings(
         )
     if noise.level > POOR:
         yield RankedWarning(
-            f"The law deviates from these runs by {in_percent(noise.level)} %. Check that it is "
+            f"The law deviates from these runs by {in_percent(noise.level)}%. Check that it is "
             "the right law for this program, and the values that are fixed or written with +-.",
             rank=Rank.SERIOUS,
         )
     if noise.from_runs < FEW_FREEDOM and noise.level <= POOR:
         yield (
             "There are too few runs to estimate how much they scatter about the law: "
-            f"{in_percent(noise.level)} % is assumed. Measure more runs."
+            f"{in_percent(noise.level)}% is assumed. Measure more runs."
         )
     yield from _at_bounds(fitted)
     if holds_scale:

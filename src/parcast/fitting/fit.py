@@ -97,14 +97,14 @@ def fit(
     seed : int, default 0
         Seed of these sets.
     interval : bool, default True
-        Whether to compute the 90 % interval of every constant.
+        Whether to compute the 90% interval of every constant.
     by_p : bool, default False
         Whether constants that are found to depend on p become formulas of p.
 
     Returns
     -------
     Fit
-        Values with 90 % intervals [SI], which of them the runs determine, and the fitted program.
+        Values with 90% intervals [SI], which of them the runs determine, and the fitted program.
 
     Raises
     ------

@@ -151,7 +151,7 @@ def in_words(
 
 def _percent(share: float) -> str:
     """Write a small share."""
-    return f"{in_percent(share)} %"
+    return f"{in_percent(share)}%"
 
 
 def advice(

@@ -116,7 +116,7 @@ class Fit(Result):
     quantity: str  # `time` or `speedup`
     noise: float  # standard deviation of a run about the law, relative [1]
     freedom: float  # degrees of freedom of the noise [1]
-    # half-width of the 90 % interval at counts that were left out; None if too few [1]
+    # half-width of the 90% interval at counts that were left out; None if too few [1]
     law_error: float | None
     rank: int  # parameters, or combinations of them, that the runs determine [1]
     singular_values: Array  # of the relative Jacobian of the runs [1]
@@ -217,5 +217,5 @@ class Fit(Result):
         settled = sum(x.is_determined for x in self.parameters)
         return (
             f"Fit({self.program.name}: {settled} of {len(self.parameters)} parameters determined "
-            f"by {len(self.measured)} runs, rms error {in_percent(self.rms)} %)"
+            f"by {len(self.measured)} runs, rms error {in_percent(self.rms)}%)"
         )

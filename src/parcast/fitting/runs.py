@@ -4,8 +4,8 @@ The scatter is that of the residuals: s^2 = S/f with S their sum of squares and 
 freedom, runs less the parameters that the runs determine; a parameter with +- counts as the part
 of it that the runs determine, as in evidence maximisation [1]_. So few runs leave few degrees or
 none. Up to `EXPECTED_FREEDOM` of them are therefore filled up with what is expected beforehand:
-the scatter of repetitions, or 3 % without any, which is what timings of a program and its law
-commonly miss each other by. It is never taken for less than 1 %, or than that of repetitions: no
+the scatter of repetitions, or 3% without any, which is what timings of a program and its law
+commonly miss each other by. It is never taken for less than 1%, or than that of repetitions: no
 law is better [D].
 
 References
@@ -165,7 +165,7 @@ class Noise:
 
     @property
     def share(self) -> float:
-        """Half-width of the 90 % interval of a run about the law, as +- says it. [1]."""
+        """Half-width of the 90% interval of a run about the law, as +- says it. [1]."""
         return float(np.expm1(self.level * special.stdtrit(self.freedom, 0.95)))
 
 

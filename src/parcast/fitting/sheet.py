@@ -24,7 +24,7 @@ def sheet_of(fit: Fit) -> Sheet:
 
 def _table(fit: Fit) -> Table:
     """Give the parameters; what was described is left out first, as the file says it."""
-    share = f"{fit.interval * 100:g} %"
+    share = f"{fit.interval * 100:g}%"
     texts = [_texts(x) for x in fit.parameters]
     columns = [
         Column(title="parameter", cells=[x.name for x in fit.parameters], align="left"),
@@ -91,7 +91,7 @@ def _facts(fit: Fit) -> Iterator[Fact]:
     yield Fact(
         "fit",
         f"{len(fit.measured)} {kind}, rms error {_percent(fit.rms)}, largest error "
-        f"{in_percent(error, sign=True)} % at {place}; {fit.reached} of {fit.starts} starts "
+        f"{in_percent(error, sign=True)}% at {place}; {fit.reached} of {fit.starts} starts "
         "reached this minimum",
     )
     yield Fact(
@@ -118,4 +118,4 @@ def _facts(fit: Fit) -> Iterator[Fact]:
 
 def _percent(share: float) -> str:
     """Write a share."""
-    return f"{in_percent(share)} %"
+    return f"{in_percent(share)}%"

@@ -7,8 +7,8 @@ level. The scatter that is compared with is that about the fit with the added pa
 runs it is filled up by what is expected beforehand, as in `fitting.runs`. A trend that parameters
 of the law explain is none.
 
-Found in 95 % of tables or more where times differ by 20 % between p, with a scatter of 3 % and
-two runs for each p, and in less than 5 % where they do not: `tests/fitting/test_trend.py`.
+Found in 95% of tables or more where times differ by 20% between p, with a scatter of 3% and
+two runs for each p, and in less than 5% where they do not: `tests/fitting/test_trend.py`.
 
 References
 ----------

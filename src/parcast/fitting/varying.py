@@ -2,7 +2,7 @@
 
 Each rate and startup is asked, in the column that says most of it, whether a power of p or a value
 for each p explains what one value leaves (`fitting.trend`). The one with the least chance comes
-first; the others are asked again beside it. All of them together are wrong in 5 % of the tables in
+first; the others are asked again beside it. All of them together are wrong in 5% of the tables in
 which none differs (Holm [1]_). Those that differ are fitted again with a factor for each count.
 
 References

@@ -55,7 +55,7 @@ from parcast.laws.allowances import platform_of
 from parcast.units import NUMBER, Dimension, format_interval, format_quantity, in_percent
 from parcast.words import ranges_in_words, whole
 
-SETS: Final = 100  # five of them below a 90 % interval, and five above
+SETS: Final = 100  # five of them below a 90% interval, and five above
 STEPS: Final = 20
 ENOUGH: Final = 3e-3  # gain of a sum of squares that does not matter here
 OPEN: Final = (
@@ -211,7 +211,7 @@ class WrittenFit:
     parameters: tuple[FittedParameter, ...]
     program: Program
     machine: Machine
-    law_error: float | None  # at counts left out, half-width of the 90 % interval [1]
+    law_error: float | None  # at counts left out, half-width of the 90% interval [1]
     logs: Array  # of what the model gives for the runs, (runs,)
 
 

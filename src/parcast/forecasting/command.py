@@ -50,7 +50,7 @@ MOST_KNEES = 12  # counts that a forecast is made for where only the knee is ask
 
 HELP = """Forecast run times, speedup and efficiency from measured timings.
 
-Prints the time at each processor count of -p with its 90 % interval, what limits the program, and
+Prints the time at each processor count of -p with its 90% interval, what limits the program, and
 how well the forecast did on a test. Without -p, --hold-out and --knee, it forecasts the next two
 doublings of the largest measured count.
 

@@ -149,7 +149,7 @@ def forecast(
     Returns
     -------
     Forecast
-        Times [s] with 90 % intervals, speedup and efficiency [1]. The arrays have the shape of
+        Times [s] with 90% intervals, speedup and efficiency [1]. The arrays have the shape of
         `p`; with columns that distinguish series, the series are one more axis, the first.
         `to_pandas()` gives a data frame, `plot()` a figure. A series that cannot be forecast is
         named in `refused`.

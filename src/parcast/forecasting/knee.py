@@ -104,8 +104,8 @@ class Knee:
     def __str__(self) -> str:
         """Give the knee in a sentence."""
         if self.because != "not reached":
-            return f"p = {self.p} (90 % interval {self.interval}): {self.why}"
-        interval = "" if self.lower_is_limit else f" (90 % interval {self.interval})"
+            return f"p = {self.p} (90% interval {self.interval}): {self.why}"
+        interval = "" if self.lower_is_limit else f" (90% interval {self.interval})"
         where, *beyond = self.why.split("; ")
         text = f"{where}{interval}: efficiency there is {percent(self.efficiency)}"
         return "; ".join([text, *beyond])
@@ -143,13 +143,13 @@ def knee(
     min_efficiency : float, default 0.5
         Efficiency that is required, in (0, 1]. [1]
     beyond : bool, default False
-        Whether to consider counts at which there is no forecast, too: where the 90 % interval
-        spans more than thirtyfold, or the forecast was more than 100 % too high when tested.
+        Whether to consider counts at which there is no forecast, too: where the 90% interval
+        spans more than thirtyfold, or the forecast was more than 100% too high when tested.
 
     Returns
     -------
     list of Knee
-        One for each series that can be forecast, with a 90 % interval; as a table with
+        One for each series that can be forecast, with a 90% interval; as a table with
         `to_pandas()`. An end of the interval that
         lies beyond `upto` is `upto`; `lower_is_limit` and `upper_is_limit` say so.
 

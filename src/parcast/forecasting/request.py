@@ -1,12 +1,12 @@
-"""What to ask a batch system for: a wall-time limit that is kept with 95 % certainty, core-hours.
+"""What to ask a batch system for: a wall-time limit that is kept with 95% certainty, core-hours.
 
-The upper end of a 90 % interval is exceeded by one run in twenty: it is kept with 95 %. An
+The upper end of a 90% interval is exceeded by one run in twenty: it is kept with 95%. An
 interval is log-normal about its middle, each side with its own width, so that the time kept with
 a probability ``c`` is
 
     t * (upper / t) ** (z(c) / z(0.95))
 
-with z the quantile of the normal distribution: 0.78 of the way up for 90 %, in logarithms.
+with z the quantile of the normal distribution: 0.78 of the way up for 90%, in logarithms.
 """
 
 from dataclasses import dataclass
@@ -62,8 +62,8 @@ class Request:
     time_limit: float  # wall-time limit to request [s]
     certainty: float  # probability with which a run ends within it [1]
     hours: float  # processors, or nodes, times the time [h]
-    lower: float  # lower end of the 90 % interval of the hours [h]
-    upper: float  # upper end of the 90 % interval of the hours [h]
+    lower: float  # lower end of the 90% interval of the hours [h]
+    upper: float  # upper end of the 90% interval of the hours [h]
     is_of_nodes: bool  # whether the hours are node-hours
 
     @property
@@ -73,12 +73,12 @@ class Request:
 
     @property
     def core_hours_lower(self) -> float | None:
-        """Lower end of the 90 % interval of the core-hours [h]."""
+        """Lower end of the 90% interval of the core-hours [h]."""
         return None if self.is_of_nodes else self.lower
 
     @property
     def core_hours_upper(self) -> float | None:
-        """Upper end of the 90 % interval of the core-hours [h]."""
+        """Upper end of the 90% interval of the core-hours [h]."""
         return None if self.is_of_nodes else self.upper
 
     @property

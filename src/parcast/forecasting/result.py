@@ -34,7 +34,7 @@ RATES = ("rate", "rate_lower", "rate_upper", "rate_unit")  # of a row, where rat
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast(Result):
-    """Forecast times with their 90 % intervals, and what each forecast is based on.
+    """Forecast times with their 90% intervals, and what each forecast is based on.
 
     The arrays have the shape of `p`; with columns that distinguish series (`by` is not empty), the
     series are one more axis, the first.

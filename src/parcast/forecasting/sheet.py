@@ -191,7 +191,7 @@ def _times(reach: float) -> str:
 def _columns(forecast: Forecast, rows: Sequence[Row], unit: str) -> dict[str, Column]:
     """Columns besides those that distinguish the series."""
     times = [rounded_interval(x["time_s"], x["lower_s"], x["upper_s"]) for x in rows]
-    interval = f"{forecast.interval * 100:g} % interval"
+    interval = f"{forecast.interval * 100:g}% interval"
     cells: dict[str, list[str]] = {name: [] for name in (*SPEEDUP, "measured", "share")}
     for row in rows:
         digits = supported_digits(row["lower_s"], row["upper_s"])
@@ -266,7 +266,7 @@ def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit
     named = "".join(f"{x.title} {x.cells[k]}, " for x in keys)
     cells = {name: column.cells[k] for name, column in columns.items()}
     remark = f" ({cells['remarks']})" if cells["remarks"] else ""
-    error = f" (error {cells['error']} %)" if cells["error"] else ""
+    error = f" (error {cells['error']}%)" if cells["error"] else ""
     in_unit = "" if unit == "1" else f" {unit}"
     count = f"p = {cells['p']}" if "p" in cells else named.rstrip(", ")
     return Entry(
@@ -279,9 +279,9 @@ def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit
                 if "rate" in cells
                 else ()
             ),
-            Fact(columns["share"].title, f"{cells['share']} %" if cells["share"] else ""),
+            Fact(columns["share"].title, f"{cells['share']}%" if cells["share"] else ""),
             Fact("speedup", cells.get("speedup", "")),
-            Fact("efficiency", f"{cells['efficiency']} %" if cells.get("efficiency") else ""),
+            Fact("efficiency", f"{cells['efficiency']}%" if cells.get("efficiency") else ""),
             Fact("limited by", cells["limit"]),
             Fact("measured", f"{cells['measured']}{in_unit}{error}" if cells["measured"] else ""),
         ),
@@ -368,7 +368,7 @@ def sheet_of_knees(knees: Sequence[Any]) -> Sheet:
             for name in knees[0].key
         ),
         Column(title="knee", unit="p", cells=[str(x.p) for x in knees]),
-        Column(title="90 %", unit="interval", cells=[x.interval for x in knees]),
+        Column(title="90%", unit="interval", cells=[x.interval for x in knees]),
         Column(title=SHORT, unit="[%]", cells=[in_percent(x.efficiency) for x in knees]),
         Column(title="because", cells=[x.why for x in knees], align="left"),
     ]

@@ -167,7 +167,7 @@ def _notes(jobs: Sequence[DarshanJob], metric: str | None) -> list[str]:
         share = 100 * min(1.0, UNTOLD_LOSS / min(old))
         notes.append(
             f"{_some(len(old), jobs)} in whole seconds, end minus start plus 1: the true run "
-            f"time may be up to {UNTOLD_LOSS:g} s less, {share:.3g} % of the shortest "
+            f"time may be up to {UNTOLD_LOSS:g} s less, {share:.3g}% of the shortest "
             f"({min(old):g} s)."
         )
     if negative := [f"{x} ({_file(job)})" for job in jobs for x in job.negative]:

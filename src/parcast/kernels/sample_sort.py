@@ -35,7 +35,7 @@ from parcast.kernels.sorters import (
     sorted_keys,
 )
 
-SAMPLES: Final = 256  # of each rank: the largest range is then 1 % above the mean on 16 ranks
+SAMPLES: Final = 256  # of each rank: the largest range is then 1% above the mean on 16 ranks
 
 
 def prepare(ledger: Ledger, n: int, seed: int) -> tuple[int, int, Keys]:

@@ -1,6 +1,6 @@
 """How wrong laws have been: the allowance for their error in the intervals of predicted times.
 
-An allowance h is the half-width of a 90 % interval, from T/(1 + h) to T*(1 + h), around a time
+An allowance h is the half-width of a 90% interval, from T/(1 + h) to T*(1 + h), around a time
 that a law predicts from constants that are right: those of a data sheet, of benchmarks or of small
 runs. It comes on top of the +- of these constants.
 
@@ -12,7 +12,7 @@ The kinds are one node (no network is described), a network where most pairs hav
 own (level of contention w < 1/2), and a bus. Of a few runs the 90th percentile of errors is
 little known, so h is the lesser of the worst error and 2.44 medians, which is the 90th percentile
 of normal errors, and at least `LEAST`, 2.44 times the median that all laws had in a noisier
-half-hour of one machine (4.5 %). The figures behind it are in `tests/laws/data/law_errors.csv`.
+half-hour of one machine (4.5%). The figures behind it are in `tests/laws/data/law_errors.csv`.
 
 Counted programs know more: their error follows what takes the time, see `counted_half_width`.
 
@@ -166,7 +166,7 @@ def platform_here() -> str:
 
 
 def law_half_width(program: Program, machine: Machine, at: Point) -> Array:
-    """Half-width of the 90 % interval of log time from the errors of the laws of all phases.
+    """Half-width of the 90% interval of log time from the errors of the laws of all phases.
 
     Phases err together, each by its share of the time: their laws or their platform are the same.
     """

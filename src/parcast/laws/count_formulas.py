@@ -92,7 +92,7 @@ def count_formula(
 
     `n` is None where the program has none. Of a time, which was measured and is `smooth`, only
     powers of n with half exponents are tried, and a simpler one is taken where its error is at
-    most twice as high and 3 % more.
+    most twice as high and 3% more.
     """
     counted, at_p, at_n = _checked(value, p, n)
     has_p, has_n = (len(np.unique(axis)) > 1 for axis in (at_p, at_n))

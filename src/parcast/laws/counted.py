@@ -219,7 +219,7 @@ class CountedCosts:
 
     @property
     def half_width(self) -> Array:
-        """Half-width of the 90 % interval of log time, from what takes the time [1]."""
+        """Half-width of the 90% interval of log time, from what takes the time [1]."""
         time = np.maximum(self.time, TINY)
         own = (self.startups + self.pairs + self.collectives) / time
         return counted_half_width(own=own, shared=self.shared / time, beyond=self.beyond)
@@ -315,7 +315,7 @@ class CountedPhase(Phase):
         )
 
     def half_width(self, machine: Machine, at: Point) -> Array:
-        """Half-width of the 90 % interval of log time from the error of the law [1]."""
+        """Half-width of the 90% interval of log time from the error of the law [1]."""
         return self.costs(machine, at).half_width
 
     def warnings(self, machine: Machine) -> Iterator[str]:

@@ -75,7 +75,7 @@ def perturbation(with_counters: ArrayLike, without: ArrayLike) -> Array:
 
 
 def perturbation_warnings(p: ArrayLike, ratio: ArrayLike) -> tuple[str, ...]:
-    """Say where counters change the program by more than 5 %, either way.
+    """Say where counters change the program by more than 5%, either way.
 
     >>> perturbation_warnings([1, 16, 32], [1.001, 1.22, 2.26])[0].partition(":")[0]
     'Counters change the time by more than 5% at p = 16, 32, by 126% at most'

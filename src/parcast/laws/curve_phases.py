@@ -29,7 +29,7 @@ from parcast.laws.curves import (
     SumOfTerms,
 )
 
-PERCENT = 'Write for example "5 %".'
+PERCENT = 'Write for example "5%".'
 Seconds: TypeAlias = Annotated[Amount, Of("time", above=0.0, hint='Write for example "80 s".')]
 Term: TypeAlias = Annotated[Amount, Of("time", hint='Write for example "2 s".')]
 Share: TypeAlias = Annotated[Amount, Of("fraction", most=1.0, hint=PERCENT)]
@@ -57,7 +57,7 @@ class CurvePhase(Phase):
 class AmdahlPhase(CurvePhase):
     """Fixed work with a serial fraction.
 
-    >>> phase = AmdahlPhase(law="amdahl", t1="80 s", serial="25 %")
+    >>> phase = AmdahlPhase(law="amdahl", t1="80 s", serial="25%")
     >>> phase.times(Machine(), {"p": [1, 2, 8]}).time
     array([80. , 50. , 27.5])
     """
@@ -76,7 +76,7 @@ class AmdahlPhase(CurvePhase):
 class UslPhase(CurvePhase):
     """Contention for shared resources, and the cost of keeping them coherent.
 
-    >>> phase = UslPhase(law="usl", t1="100 s", contention="10 %", coherency="1 %")
+    >>> phase = UslPhase(law="usl", t1="100 s", contention="10%", coherency="1%")
     >>> phase.times(Machine(), {"p": [1, 2, 10]}).time
     array([100.,  56.,  28.])
     """
@@ -102,7 +102,7 @@ class UslPhase(CurvePhase):
 class GustafsonPhase(CurvePhase):
     """Work that grows with p, so that the time stays the same.
 
-    >>> phase = GustafsonPhase(law="gustafson", time="100 s", serial="60 %")
+    >>> phase = GustafsonPhase(law="gustafson", time="100 s", serial="60%")
     >>> phase.work(Machine(), {"p": [1, 10]}) / phase.times(Machine(), {"p": [1, 10]}).time
     array([1. , 4.6])
     """

@@ -24,7 +24,7 @@ usl          Shared data and locks: T = t1 * (1 + contention*(p - 1) + coherency
              `coherency` makes time rise beyond p = sqrt((1 - contention)/coherency).
 quadratic    Exchanges between all pairs over one shared medium, if the time already increases
              steeply; far too pessimistic otherwise. The measured times of [7]_ agree with it
-             within 2 % on two machines of three; the fit is ours [D].
+             within 2% on two machines of three; the fit is ours [D].
 power        A few doublings, if little is known; its time never increases again, so do not use it
              far beyond the measured p. The straight line in a log-log plot [D].
 
@@ -39,8 +39,8 @@ Amdahl's and Gustafson's laws are one: their serial fractions are of different t
 
     sigma_1 = sigma_P / (sigma_P + P*(1 - sigma_P))
 
-Put sigma_P into Amdahl's formula, and it seems that Gustafson contradicts it: 60 % serial on ten
-processors would give 1.6 and not 4.6. With the fraction of the time on one processor, 13 %, both
+Put sigma_P into Amdahl's formula, and it seems that Gustafson contradicts it: 60% serial on ten
+processors would give 1.6 and not 4.6. With the fraction of the time on one processor, 13%, both
 say 4.6.
 
 References

@@ -6,8 +6,8 @@
 
 n pixels, or samples of a slice, take alpha steps each and send beta bytes each; the results of a
 slice are gathered after it. Use it if a loop is distributed and only its results are sent: the
-efficiency, 1/(1 + x), depends neither on n nor on the slices. The source prints 87 % where
-1/(1 + x) gives 88.6 %; 87 % is the value of 1 - x, its first order. A master sends each of the
+efficiency, 1/(1 + x), depends neither on n nor on the slices. The source prints 87% where
+1/(1 + x) gives 88.6%; 87% is the value of 1 - x, its first order. A master sends each of the
 others its part and gets it back, in 2*(P - 1) messages per slice [D]; if each has a startup t0,
 time is least at sqrt(n*alpha/(2*W*t0)) processors [D]. An image that is dealt out line by line
 takes whole lines, and two messages for each of them: ceil(n/(line*P)) lines of the processor with

@@ -33,7 +33,7 @@ Timed = Sequence[tuple[MeasuredPoint, float]]  # runs that count, and their time
 class Goal:
     """What is asked of the forecast, and what it may cost."""
 
-    until: float  # farther end of the 90 % interval, relative to the time [1]
+    until: float  # farther end of the 90% interval, relative to the time [1]
     at: tuple[int, ...]  # counts that are forecast [1]
     seconds: float = inf  # wall time of all runs [s]
     core_seconds: float = inf  # processors times time of all runs [s]

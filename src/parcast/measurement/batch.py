@@ -195,7 +195,7 @@ def _most(job: BatchJob) -> float:
 
 
 def _within_time(job: BatchJob, asked: BatchRequest, known: Sequence[RunRow]) -> BatchJob:
-    """Give a job the time that its runs need, by their forecast at 95 %."""
+    """Give a job the time that its runs need, by their forecast at 95%."""
     if asked.seconds:
         return job
     missing = missing_runs(job, [x for x in known if x.point in job.points and x.is_run])
@@ -203,7 +203,7 @@ def _within_time(job: BatchJob, asked: BatchRequest, known: Sequence[RunRow]) ->
     upper = upper_times(known, list(missing))
     if upper and missing:
         seconds = STARTS + sum(count * upper[x] for x, count in missing.items())
-        return replace(job, seconds=seconds, seconds_from="the forecast of its runs at 95 %")
+        return replace(job, seconds=seconds, seconds_from="the forecast of its runs at 95%")
     if job.command.timeout and missing:
         seconds = STARTS + sum(missing.values()) * job.command.timeout
         return replace(job, seconds=seconds, seconds_from="the time limit of each run")
@@ -213,7 +213,7 @@ def _within_time(job: BatchJob, asked: BatchRequest, known: Sequence[RunRow]) ->
 def upper_times(
     rows: Sequence[RunRow], points: Sequence[MeasuredPoint]
 ) -> dict[MeasuredPoint, float]:
-    """Times that 95 % of runs do not exceed [s]; none where one of them is not known."""
+    """Times that 95% of runs do not exceed [s]; none where one of them is not known."""
     runs = [x for x in rows if x.is_run]
     found = {
         point: max(upper, *(x.seconds for x in runs if x.point == point), 0.0)
@@ -226,7 +226,7 @@ def upper_times(
 def _forecasts_at(
     points: Sequence[MeasuredPoint], rows: Sequence[RunRow]
 ) -> dict[MeasuredPoint, tuple[float, float]]:
-    """Forecast and the upper end of its 90 % interval at points [s]; without those it has not."""
+    """Forecast and the upper end of its 90% interval at points [s]; without those it has not."""
     found: dict[MeasuredPoint, tuple[float, float]] = {}
     for others in dict.fromkeys(x.values[1:] for x in points):
         own = [x for x in rows if x.point.values[1:] == others]

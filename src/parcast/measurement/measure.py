@@ -401,8 +401,8 @@ def measure(
     seed : int
         Of the order of the runs.
     until : float, optional
-        Make only the runs that are needed until the 90 % interval of the forecast at all counts
-        of `at` ends so near to the time: 0.2 is 20 %. `p` and `parameters` are then what may be
+        Make only the runs that are needed until the 90% interval of the forecast at all counts
+        of `at` ends so near to the time: 0.2 is 20%. `p` and `parameters` are then what may be
         run, and `runs` how often at most. [1]
     at : iterable of int
         Counts to forecast, for `until`. [1]

@@ -44,7 +44,7 @@ class PointSummary:
 
     @property
     def interval(self) -> Interval | None:
-        """90 % interval of the median [s]; of two to four runs their range."""
+        """90% interval of the median [s]; of two to four runs their range."""
         times = [x.seconds for x in self.counting]
         return interval_of(times) if len(times) > 1 else None
 

@@ -63,7 +63,7 @@ def _facts(result: PipelineResult) -> Iterator[Fact]:
     yield Fact("time", format_quantity(result.seconds, "time"))
     if result.task_time is not None:
         yield Fact("task", f"{format_quantity(result.task_time, 'time')} per item")
-    yield Fact("busy", f"{whole_percent(result.utilisation)} % of the time of all ranks")
+    yield Fact("busy", f"{whole_percent(result.utilisation)}% of the time of all ranks")
     if result.resumed_items:
         yield Fact("resumed", f"{counted(result.resumed_items, 'item')} of an interrupted run")
     if result.retried:

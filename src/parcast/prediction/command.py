@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 HELP = """Predict run times from descriptions of a program and a machine.
 
 Prints time, speedup and efficiency at each processor count of -p, where the time is spent, and
-what limits the program. Each time has a 90 % interval: it allows for how wrong the law has been,
+what limits the program. Each time has a 90% interval: it allows for how wrong the law has been,
 and for the uncertainty of parameters that a description gives ("27 MB/s +- 5%").
 
 PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
@@ -110,7 +110,7 @@ configurations: Final = together(  # arguments and options of `Configurations`
     help=HELP,
 )
 @configurations
-@flag("--interval/--no-interval", "Give 90 % intervals, as by default, or none.", default=True)
+@flag("--interval/--no-interval", "Give 90% intervals, as by default, or none.", default=True)
 @law_error_option
 @answer_options()
 @option(

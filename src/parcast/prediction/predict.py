@@ -72,7 +72,7 @@ def predict(
     vary : mapping of str to array_like, optional
         Parameters that take several values, such as {"network.bandwidth": [1e8, 1e9]}. [SI]
     interval : bool, default True
-        Whether to compute the 90 % interval, from uncertain parameters ("6.9 s +- 5%") and from
+        Whether to compute the 90% interval, from uncertain parameters ("6.9 s +- 5%") and from
         how wrong the law has been.
     bounds : bool, default True
         Whether to compute the times without contention (w = 0) and on a single bus (w = 1) as
@@ -319,7 +319,7 @@ def sampled_ends(
     time: Array,
     sets: SampledSets | None,
 ) -> tuple[Array, Array] | tuple[None, None]:
-    """Times that 5 % and 95 % of the sets of parameters stay below, at every point."""
+    """Times that 5% and 95% of the sets of parameters stay below, at every point."""
     if sets is None:
         return None, None
     samples = len(sets.normal[0])

@@ -99,7 +99,7 @@ class Prediction(OnGrid):
 
     @property
     def elasticity(self) -> Mapping[str, Array]:
-        """By how many percent a resource that is 1 % faster shortens the time [1].
+        """By how many percent a resource that is 1% faster shortens the time [1].
 
         By resource: "compute", "communication" and "io", each with the shape of the grid.
         """

@@ -196,7 +196,7 @@ def _time_columns(
         rounded_interval(*(x / second for x in values), most=MOST_DIGITS)
         for values in zip(time, lower, upper, strict=True)
     ]
-    share = f"{prediction.interval * 100:g} % interval"
+    share = f"{prediction.interval * 100:g}% interval"
     return [
         Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in texts]),
         interval_column(share, f"[{unit}]", [x[1:] for x in texts]),
@@ -226,7 +226,7 @@ def _in_full(axes: Mapping[str, str], columns: Mapping[str, list[Column]], k: in
             Fact("time", f"{time.cells[k]} {unit}"),
             *(Fact("", f"{x.title} {x.cells[k]} {unit}") for x in intervals),
             Fact("speedup", speedup),
-            Fact("efficiency", f"{efficiency} %"),
+            Fact("efficiency", f"{efficiency}%"),
             *(Fact("cost", f"{x.cells[k]} {x.unit}".rstrip()) for x in columns["cost"]),
             Fact("limited by", limit),
         ),

@@ -6,7 +6,7 @@ the values.
 
 By default contours are of the speedup, or of the time where processors are no axis, interpolated
 along the axes as they are drawn. Over disks they show how many are worth having: the ridge is, for
-each number of processors, the fewest disks whose time lies within 1 % of the best one at that
+each number of processors, the fewest disks whose time lies within 1% of the best one at that
 number.
 
 The map has efficiency or time as colour by default, and regions of what limits: a region is where
@@ -208,7 +208,7 @@ def _inks(scale: ColourScale) -> list[str]:
 
 
 def ridge(time: Array, disks: Array) -> Array:
-    """Fewest disks whose time [s], (points, number of disks), is within 1 % of the best."""
+    """Fewest disks whose time [s], (points, number of disks), is within 1% of the best."""
     best = time.min(axis=1, keepdims=True)
     return np.asarray(disks[np.argmax(time <= best * NEARLY, axis=1)])
 
@@ -222,7 +222,7 @@ def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
 
 def _draw_ridge(ax: "Axes", first: GridAxis, points: Array) -> None:
     """Draw the fewest disks that are worth having."""
-    label = "fewest disks within 1 % of the best time"
+    label = "fewest disks within 1% of the best time"
     style: dict[str, Any] = {"clip_on": False, "zorder": 3}
     canvas.writer().draw_lines(ax, [points], ON_DARK, width=4.0, zorder=3)
     (line,) = ax.plot(*points.T, color=RECOMMENDED, lw=2.2, label=label, **style)

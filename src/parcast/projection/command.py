@@ -38,7 +38,7 @@ RUN: Final = ArgumentPlace("RUN", "table of runs", ("timings",), least=0)
 
 HELP = """Predict run times of a program on a machine with few runs, from what is known elsewhere.
 
-Prints the time at each processor count of -p with its 90 % interval.
+Prints the time at each processor count of -p with its 90% interval.
 
 COUNTS is a table with a row for each p: computing, messages, bytes and calls of collectives of all
 ranks together. PROGRAM is instead a TOML file of regions, as parcast characterise writes it, whose

@@ -80,7 +80,7 @@ def project(
     -------
     CountedProjection or Projection
         Of a counted program or of one of regions. Their arrays have one element for each `p`,
-        with 90 % intervals. [s]
+        with 90% intervals. [s]
 
     Raises
     ------

@@ -10,7 +10,7 @@ a warning.
 The ratio of two machines is not constant: the one with the faster processors waits more for its
 network. How much it changes was measured [D]: on seven public sets of runs every machine in turn
 was the target, with one known run, and every other machine the base. A suitable half-width of the
-90 % interval of log time grows with the distance from the known count and with the difference of
+90% interval of log time grows with the distance from the known count and with the difference of
 the machines,
 
     half-width = sqrt( (0.5 + 0.4 * min(|ln kappa|, 1.5))^2 * ln(P / P0) + (1.645 * 0.05)^2 )
@@ -265,7 +265,7 @@ def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
 
 
 def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
-    """Half-width of the 90 % interval of log time that the base ratio leaves, (points,).
+    """Half-width of the 90% interval of log time that the base ratio leaves, (points,).
 
     `reach` is the distance in log p from where the ratio is known, `moved`, (machines, points),
     the change of each other machine's log ratio over it; NaN where it is not known.
@@ -287,7 +287,7 @@ def doubtful(counts: Array, factor: Array) -> list[str]:
     wide = float(factor[i] ** 2)
     if wide <= DOUBTFUL:
         return []
-    text = f"The 90 % interval at p = {counts[i]:g} spans a factor of {wide:.2g}: measure there."
+    text = f"The 90% interval at p = {counts[i]:g} spans a factor of {wide:.2g}: measure there."
     return [RankedWarning(text, kind="wide interval", rank=Rank.SERIOUS, size=wide)]
 
 

@@ -33,7 +33,7 @@ class CountedProjection(Result):
 
     p: Array  # processors [1]
     time: Array  # projected time [s]
-    lower: Array  # lower end of its 90 % interval [s]
+    lower: Array  # lower end of its 90% interval [s]
     upper: Array  # upper end of it [s]
     parts: Mapping[str, Array]  # parts of the time, before the correction by donors [s]
     factor: Array  # by which donors change the time of the model [1]
@@ -68,7 +68,7 @@ class Projection(Result):
 
     p: Array  # processors [1]
     time: Array  # projected time [s]
-    lower: Array  # lower end of its 90 % interval [s]
+    lower: Array  # lower end of its 90% interval [s]
     upper: Array  # upper end of it [s]
     scaled: Array  # part that was scaled by the ratio [s]
     communication: Array | None  # part computed for the target; None: no call path is known [s]

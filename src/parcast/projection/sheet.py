@@ -84,7 +84,7 @@ def _times(projection: CountedProjection | Projection) -> list[Column]:
     return [
         Column(title="p", cells=[f"{p:g}" for p in projection.p]),
         Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
-        interval_column("90 % interval", f"[{unit}]", [(x[1], x[2]) for x in times]),
+        interval_column("90% interval", f"[{unit}]", [(x[1], x[2]) for x in times]),
     ]
 
 

@@ -29,10 +29,10 @@ fitted to 950 simulated configurations.
 
 Exact for one job, n (z+x); no service, z (n + E(n)); no delay, n K x; and times that do not vary
 at all, z + K x + (n-1) max(z+x, K x). Elsewhere, against 700 simulated configurations not used in
-the fit (K = 4..256, n = 1..50, c = 0..1, K x/z = 0..4, s = 0, 1/2, 1), the mean error is 0.7 %,
-one in twenty is above 2.2 % and the worst is 4.5 %. At K up to 3000, n up to 400, c up to 2.5 and
-K x/z up to 50 the worst of 120 was 6.6 %, for 3 jobs of c = 2.4. For s = 1.5, 2 and 3, of 250
-others, the mean was 0.9, 1.7 and 2.5 %, the worst 4.8, 9.2 and 9.6 %. T rises with K, n, z and x
+the fit (K = 4..256, n = 1..50, c = 0..1, K x/z = 0..4, s = 0, 1/2, 1), the mean error is 0.7%,
+one in twenty is above 2.2% and the worst is 4.5%. At K up to 3000, n up to 400, c up to 2.5 and
+K x/z up to 50 the worst of 120 was 6.6%, for 3 jobs of c = 2.4. For s = 1.5, 2 and 3, of 250
+others, the mean was 0.9, 1.7 and 2.5%, the worst 4.8, 9.2 and 9.6%. T rises with K, n, z and x
 but for dips by some 1e-5 of it near saturation, found only for c above 1.
 
 Of a delay, a part may be steady; then z and c are those of the whole, and the sums in E are of
@@ -57,8 +57,8 @@ equal again, so that r counts for the part z/C of a cycle.
 
 Exact for one job, and without delay, n K x. For c = 1 without a queue it is n z H. Against 800
 simulated configurations (K = 4..256, n = 1..50, c = 0..1, K x/z = 0..4, s = 0, 1/2, 1) the mean
-error is 0.8 %, one in twenty is above 3 % and the worst is 9.6 %, for n = 2 and a queue that is
-always busy; (16) is off by 14, 60 and 470 %. For s from 1.5 to 3 it is 1.4, 5.9 and 15.6 %. No
+error is 0.8%, one in twenty is above 3% and the worst is 9.6%, for n = 2 and a queue that is
+always busy; (16) is off by 14, 60 and 470%. For s from 1.5 to 3 it is 1.4, 5.9 and 15.6%. No
 constant was fitted to them.
 
 References

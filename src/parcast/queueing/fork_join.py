@@ -8,8 +8,8 @@ more leaves at rate X(i), its throughput. The last is gone after::
 
 the sum of equation (16) in [1]_ [S], there multiplied by the mean number of cycles. With no
 queueing it is z times the harmonic number of K. It assumes that the network is in equilibrium at
-each i: against an exact Markov chain it is right to 1 % from a mean of 20 cycles on, and may be
-29 % too high at a mean of 1 [D]_. For a number of cycles that is fixed it is far too high.
+each i: against an exact Markov chain it is right to 1% from a mean of 20 cycles on, and may be
+29% too high at a mean of 1 [D]_. For a number of cycles that is fixed it is far too high.
 
 More than 10 standard deviations above i = z/x the queue never empties and the terms are added in
 closed form [D]_. Up to there, or to K, the exact recursion in i runs once for all points that

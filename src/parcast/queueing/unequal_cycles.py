@@ -24,8 +24,8 @@ least n C, the mean of a heavy job. 0.4 was fitted to 1406 simulated configurati
 
 Two equal classes are one, and C, a and T those of `fixed_cycles`. Against 918 simulated
 configurations, none of which was used to choose the formula (K = 2..128, K_2 = 1..K/2, n = 1..30,
-c = 0..1, z_2/z_1 = 1.1..3, K x/z = 0.1..3, s = 0, 1/2, 1), the mean error is 1.0 %, one in twenty
-is above 3.6 %, the worst is 7.7 %.
+c = 0..1, z_2/z_1 = 1.1..3, K x/z = 0.1..3, s = 0, 1/2, 1), the mean error is 1.0%, one in twenty
+is above 3.6%, the worst is 7.7%.
 
 References
 ----------

@@ -50,9 +50,9 @@ of what this approximation gives for the services asked and for exponential ones
 they are exponential, and for one job [D].
 
 Against 300 simulated networks (K = 2..120, n = 1..20, c = 0..1, services of cv 0, 1/2, 1 and 2,
-each queue asked for 0.1 to 2.4 times what it can serve) the mean error is 0.6 %, one in twenty is
-above 2.1 %, the worst is 7.2 %; the exact solution for exponential services is off by 3.2, 9.5 and
-20.9 %. Worst: two jobs that always come in step.
+each queue asked for 0.1 to 2.4 times what it can serve) the mean error is 0.6%, one in twenty is
+above 2.1%, the worst is 7.2%; the exact solution for exponential services is off by 3.2, 9.5 and
+20.9%. Worst: two jobs that always come in step.
 
 References
 ----------

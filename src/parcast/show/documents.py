@@ -88,8 +88,8 @@ def latex_of(
 
     `labels` are those of its tables and figures, without which they have none.
 
-    >>> print(latex_of(Sheet(title="90 %", facts=(Fact("why", "a_b"),))))
-    \noindent\textbf{90 \%}
+    >>> print(latex_of(Sheet(title="90%", facts=(Fact("why", "a_b"),))))
+    \noindent\textbf{90\%}
     <BLANKLINE>
     \paragraph{Why} a\_b
     <BLANKLINE>
@@ -164,8 +164,8 @@ def lines_of(table: Table) -> list[str]:
 def tex(text: str) -> str:
     r"""Write a text so that LaTeX prints it, with both hyphens of an option.
 
-    >>> print(tex("--time 95 %"))
-    -{}-time 95 \%
+    >>> print(tex("--time 95%"))
+    -{}-time 95\%
     """
     return "".join(TEX.get(x, x) for x in text).replace("--", "-{}-")
 

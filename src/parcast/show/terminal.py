@@ -19,7 +19,7 @@ GAP: Final = "  "
 LEAST_BESIDE: Final = 20  # characters; a text that has less room beside its name stands below
 LEAST_IN_FULL: Final = 36  # the same of a figure, which is better not broken
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
-STUCK: Final = "\x00"  # stands for a space without a break: "p = 8", "90 %", "9 to 10 s"
+STUCK: Final = "\x00"  # stands for a space without a break: "p = 8", "9 to 10 s"
 WITHIN: Final = re.compile(  # blanks within "9 to 10 s"
     "(?<=[0-9]) (?=to [0-9]|(?:" + "|".join(TIME_UNITS) + r")\b)|(?<=[0-9] to) (?=[0-9])"
 )
@@ -84,7 +84,7 @@ class Page:
         if self.width is None:
             return [text]
         room = max(self.width - indent, 1)
-        text = text.replace(" = ", f"{STUCK}={STUCK}").replace(" %", f"{STUCK}%")
+        text = text.replace(" = ", f"{STUCK}={STUCK}")
         text = WITHIN.sub(STUCK, text)
         lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
         return [line.replace(STUCK, " ") for line in lines] or [""]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 WORDS = ("none", "exponential")
 HELP = """Simulate a described program event by event, as a check of its prediction.
 
-Prints the simulated mean time at each processor count with its 90 % interval, next to the time
+Prints the simulated mean time at each processor count with its 90% interval, next to the time
 that `parcast predict` gives. Each burst, message and I/O request is drawn at random as described,
 and queues form at the network and the disks. For a pipeline, the schedule of
 `parcast.run_pipeline` is executed. This takes seconds to minutes.

@@ -48,7 +48,7 @@ class Simulated:
     """The time of all cycles of a phase at one point, and where it goes [s]."""
 
     time: float
-    half_width: float  # of its 90 % interval
+    half_width: float  # of its 90% interval
     compute: float
     communication: float
     io: float

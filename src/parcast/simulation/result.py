@@ -35,7 +35,7 @@ class Simulation(OnGrid):
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # of the mean time [s]
-    lower: Array  # lower end of the 90 % interval of the mean of all such runs [s]
+    lower: Array  # lower end of the 90% interval of the mean of all such runs [s]
     upper: Array  # upper end of that interval [s]
     predicted: Array  # time by the law; NaN where the law has no answer [s]
     cycles: NDArray[np.intp]  # cycles of every group, all phases and replications together [1]

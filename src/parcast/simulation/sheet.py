@@ -56,12 +56,12 @@ def title_of(simulation: Simulation) -> str:
 def precision_of(simulation: Simulation) -> str:
     """Say how far the simulated times may be off."""
     reached = simulation.reached
-    least, most = (f"{rounded(100 * float(x), 2)} %" for x in (reached.min(), reached.max()))
+    least, most = (f"{rounded(100 * float(x), 2)}%" for x in (reached.min(), reached.max()))
     span = most if least == most else f"{least} to {most}"
     goal = ""
     if simulation.precision is not None:
-        goal = f"; requested {100 * simulation.precision:g} %"
-    return f"mean times within +- {span} ({simulation.interval * 100:g} % interval){goal}"
+        goal = f"; requested {100 * simulation.precision:g}%"
+    return f"mean times within +- {span} ({simulation.interval * 100:g}% interval){goal}"
 
 
 def _points(simulation: Simulation, *, most: int) -> Points:
@@ -93,7 +93,7 @@ def _table(simulation: Simulation, points: Points) -> Table:
     difference = simulation.difference[points].tolist()
     laws = list(map(_law, predicted, lower, upper, difference))
     times = list(map(rounded_interval, time, lower, upper))
-    share = f"{simulation.interval * 100:g} % interval"
+    share = f"{simulation.interval * 100:g}% interval"
     axes = axis_cells(simulation, points)
     columns = [
         *(axis_column(name, cells) for name, cells in axes.items()),
@@ -108,7 +108,7 @@ def _table(simulation: Simulation, points: Points) -> Table:
             facts=(
                 Fact("time", f"{times[i][0]} {unit}"),
                 Fact("", f"{share} {times[i][1]} to {times[i][2]} {unit}"),
-                Fact("law", f"{law} {unit} ({percent} %)" if percent else law),
+                Fact("law", f"{law} {unit} ({percent}%)" if percent else law),
                 Fact("difference", ""),  # it stands behind the law
             ),
         )

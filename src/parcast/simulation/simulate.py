@@ -69,7 +69,7 @@ def simulate(
     p, d, n, vary
         As for `parcast.predict`; at most 10,000 points.
     precision : float or None, default 0.01
-        Each phase is simulated at each point until half the 90 % interval of its mean time is less
+        Each phase is simulated at each point until half the 90% interval of its mean time is less
         than this fraction of the mean. None: `replications` are simulated, and no more. [1]
     replications : int, optional
         Number to begin with, at least 2; by default 64. [1]
@@ -94,7 +94,7 @@ def simulate(
     Returns
     -------
     Simulation
-        Simulated times [s] with 95 % intervals, and those of the law. The arrays have one
+        Simulated times [s] with 95% intervals, and those of the law. The arrays have one
         dimension for each axis that was given, `p` first.
 
     Raises

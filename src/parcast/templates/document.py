@@ -27,7 +27,7 @@ USUAL: Final[dict[Dimension, str]] = {  # placeholders
     "operations": "1 Gflop",
     "operation_rate": "1 Gflop/s",
     "count": "1",
-    "fraction": "1 %",
+    "fraction": "1%",
 }
 WRITTEN_BY_OTHERS: Final = (FitRecord, OwnLawError)  # commands write them
 ANY: Final = "..."  # no value, so that the key is refused if it is not replaced

@@ -60,7 +60,7 @@ class Series:
     def weight(self) -> NDArray[np.float64]:
         """How much each point counts in a fit: less where a mean has a large deviation.
 
-        1/(1 + (spread/0.05)^2) of means, with 5 % as the error that laws have anyway [D]; 1 of
+        1/(1 + (spread/0.05)^2) of means, with 5% as the error that laws have anyway [D]; 1 of
         medians of repetitions, whose few values tell their spread too roughly, (series, counts).
         """
         known = np.where(self.repetitions > 1, 0.0, np.nan_to_num(self.spread))

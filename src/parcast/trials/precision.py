@@ -1,7 +1,7 @@
 """How well runs determine a time.
 
-Times of equal runs scatter, by 24 % on a machine that shares its cores with others: the median of
-five was 5 to 16 % off there. So the number of runs depends on how far they are apart.
+Times of equal runs scatter, by 24% on a machine that shares its cores with others: the median of
+five was 5 to 16% off there. So the number of runs depends on how far they are apart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ PRECISION: Final = 0.1  # of a median or mean, with which it is known [1] [D]
 
 
 class Interval(NamedTuple):
-    """Where a median lies, with a probability of 90 % or more."""
+    """Where a median lies, with a probability of 90% or more."""
 
     lower: float
     upper: float
@@ -39,16 +39,16 @@ def intervals_named(runs: Iterable[int]) -> tuple[str, str]:
     """Name the intervals of the medians of so many runs each, and say what they are.
 
     >>> intervals_named([3, 1]), intervals_named([5, 9])
-    (('range', 'of the runs'), ('90 % interval', 'of the median'))
+    (('range', 'of the runs'), ('90% interval', 'of the median'))
     >>> intervals_named([3, 5])
-    ('interval', '90 % interval of the median, or range of fewer than 5 runs')
+    ('interval', '90% interval of the median, or range of fewer than 5 runs')
     """
     few = {count < FEWEST for count in runs if count > 1}
     if few == {True}:
         return "range", "of the runs"
     if True in few:
-        return "interval", f"90 % interval of the median, or range of fewer than {FEWEST} runs"
-    return "90 % interval", "of the median"
+        return "interval", f"90% interval of the median, or range of fewer than {FEWEST} runs"
+    return "90% interval", "of the median"
 
 
 def precision_of(times: Sequence[float]) -> float:
@@ -58,12 +58,12 @@ def precision_of(times: Sequence[float]) -> float:
 
 
 def is_known(times: Sequence[float]) -> bool:
-    """Whether the interval of their median ends within 10 % of it."""
+    """Whether the interval of their median ends within 10% of it."""
     return bool(times) and precision_of(times) <= PRECISION
 
 
 def is_mean_known(times: Sequence[float]) -> bool:
-    """Whether the 90 % interval of their geometric mean ends within 10 % of it.
+    """Whether the 90% interval of their geometric mean ends within 10% of it.
 
     It is Student's, of their logarithms; a single time is taken to be exact.
     """

@@ -19,7 +19,7 @@ from parcast.trials.process_memory import Resident, Shares, held_by, shares_of
 
 FIRST: Final = 0.005  # until the memory is looked at for the first time [s]
 MOST: Final = 0.2  # between two looks, if they are quick [s]
-SHARE: Final = 125.0  # times as long as a look computes, until the next one: 0.8 % of a core [1]
+SHARE: Final = 125.0  # times as long as a look computes, until the next one: 0.8% of a core [1]
 GROWTH: Final = 1.5  # of the time between looks [1]
 SEEN: Final = 0.9  # of the largest process, that must have been seen for a total [1]
 LIBC: Final = ctypes.CDLL(None) if sys.platform.startswith("linux") else None

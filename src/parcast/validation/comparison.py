@@ -12,7 +12,7 @@ from parcast.trials.trial import C, O, ToldCase, Trial
 from parcast.validation.subject import Predicted
 
 INTERVAL: Final = 0.9  # share of runs that intervals are meant to hold
-Z: Final = 1.645  # of the middle 90 % of a normal law
+Z: Final = 1.645  # of the middle 90% of a normal law
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,7 @@ class Comparison(Generic[C, O]):
 
     @property
     def lower(self) -> float | None:
-        """Lower end of the 90 % interval of a run, wider as the predictions differ [s]."""
+        """Lower end of the 90% interval of a run, wider as the predictions differ [s]."""
         return self._end(lambda each: each.lower)
 
     @property
@@ -84,12 +84,12 @@ class Comparison(Generic[C, O]):
 
     @property
     def interval(self) -> Interval | None:
-        """90 % interval of that median [s]; of two to four runs their range."""
+        """90% interval of that median [s]; of two to four runs their range."""
         return interval_of([run.seconds for run in self.runs]) if len(self.runs) > 1 else None
 
     @property
     def is_known(self) -> bool:
-        """Whether the interval ends within 10 % of the median."""
+        """Whether the interval ends within 10% of the median."""
         return is_known([run.seconds for run in self.runs])
 
     def error(self, way: str = "") -> float | None:

@@ -1,6 +1,6 @@
 """Picture of a validation: predicted over measured times, a panel for each subject.
 
-Each kind of case has a symbol; a bar is the 90 % interval of a run, and a cross stands where the
+Each kind of case has a symbol; a bar is the 90% interval of a run, and a cross stands where the
 median of the runs lies outside it. Points of disturbed runs are pale. What other ways predict is
 grey.
 """

@@ -99,7 +99,7 @@ def _times(part: Validated, rows: Sequence[Compared]) -> Table:
         ]
         predicted = [each for each, _, _ in ends]
         between = [
-            interval_column("90 % interval", f"[{unit}]", [(low, high) for _, low, high in ends])
+            interval_column("90% interval", f"[{unit}]", [(low, high) for _, low, high in ends])
         ]
     columns = [
         Column(title="predicted", unit=f"[{unit}]", cells=predicted),
@@ -118,7 +118,7 @@ def _times(part: Validated, rows: Sequence[Compared]) -> Table:
         intervals = [_interval(x) for x in rows]
         columns.append(Column(title="interval", unit="[%]", cells=intervals))
         legend += (
-            "; interval: 90 % interval of the median that was measured, relative to it (range of "
+            "; interval: 90% interval of the median that was measured, relative to it (range of "
             "fewer than 5 runs)"
         )
         if part.rule.tolerance is not None:
@@ -260,7 +260,7 @@ def _parts(part: Validated) -> Table:
         in_full=tuple(
             Entry(
                 lines=(f"{labels[0].cells[i]}",),
-                facts=tuple(Fact(name, f"{own[i]} %") for name, own in cells.items()),
+                facts=tuple(Fact(name, f"{own[i]}%") for name, own in cells.items()),
             )
             for i in range(len(rows))
         ),
@@ -297,7 +297,7 @@ def _runs_text(part: Validated) -> str:
     few, many = min(numbers), max(numbers)
     text = f"median of {few if few == many else f'{few} to {many}'}"
     unknown = sum(not x.is_known for x in part.compared if len(x.runs) > 1)
-    more = f"; not known to 10 % for {counted(unknown, part.rule.cases)}"
+    more = f"; not known to 10% for {counted(unknown, part.rule.cases)}"
     return text + (more if unknown else "")
 
 
@@ -422,8 +422,7 @@ def _overall(validation: Validation) -> Iterator[Fact]:
     if all(x.lower is not None for x in validation.compared):
         share = 100 * accuracy.inside / accuracy.runs
         text += (
-            f"; {accuracy.inside} of {accuracy.runs} runs within their 90 % interval "
-            f"({share:.0f} %)"
+            f"; {accuracy.inside} of {accuracy.runs} runs within their 90% interval ({share:.0f}%)"
         )
     aside = sum(x.is_disturbed for x in validation.compared)
     if aside and aside < len(validation.compared):

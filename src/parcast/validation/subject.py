@@ -51,7 +51,7 @@ class Predicted:
     """A case as it is predicted before it is run."""
 
     time: float  # [s]
-    lower: float | None = None  # of the 90 % interval of a run [s]
+    lower: float | None = None  # of the 90% interval of a run [s]
     upper: float | None = None  # [s]
     parts: Mapping[str, float] = field(default_factory=dict)  # of the time [s]
     ways: Mapping[str, float | None] = field(default_factory=dict)  # the time by other formulas

@@ -138,7 +138,7 @@ def _limits(rule: Rule, accuracy: Accuracy, wide: float) -> tuple[str, bool]:
         holds &= accuracy.median <= limits[0] and accuracy.worst <= limits[1]
         each.append(
             f"{errors} of {counted(accuracy.points, rule.cases)} (required: "
-            f"{100 * limits[0]:.0f} %, {100 * limits[1]:.0f} %)"
+            f"{100 * limits[0]:.0f}%, {100 * limits[1]:.0f}%)"
         )
     return "; ".join(each), holds
 
@@ -235,7 +235,7 @@ def _width(x: Compared) -> float:
 
 
 def points_allowed(points: int, rule: Rule) -> int:
-    """Points that may lie outside their 90 % intervals by chance."""
+    """Points that may lie outside their 90% intervals by chance."""
     share, tail = 1.0 - INTERVAL, 1.0
     for outside in range(points + 1):
         tail -= comb(points, outside) * share**outside * (1 - share) ** (points - outside)

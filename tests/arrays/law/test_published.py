@@ -158,7 +158,7 @@ def test_one_large_array_is_limited_by_the_disk_and_would_feed_disks_of_25_mb_s(
     for servers in ("2x1x1", "4x1x1", "8x1x1"):
         result = simulation("4x4x2", servers, MB128, 1)
         assert result.limited_by == "file system"
-        assert 0.98 < rates(result)[1] / 25 < 1  # 1 to 2 % low
+        assert 0.98 < rates(result)[1] / 25 < 1  # 1 to 2% low
 
 
 def test_the_network_simulation_of_one_large_array_is_very_fast():

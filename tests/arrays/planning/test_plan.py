@@ -249,8 +249,8 @@ def test_the_document_has_every_plan_the_best_first():
             "numbers of servers must be a whole number of at least 1, got 0. Give numbers of "
             "servers, such as 1, 2 and 4.",
         ),
-        ({"within": -0.1}, "within must be at least 0, got -0.1. 0.1 is 10 %."),
-        ({"within": "5%"}, "within must be a number, got '5%'. 0.1 is 10 %."),
+        ({"within": -0.1}, "within must be at least 0, got -0.1. 0.1 is 10%."),
+        ({"within": "5%"}, "within must be a number, got '5%'. 0.1 is 10%."),
     ],
 )
 def test_what_cannot_be_planned_is_refused(changes, says):

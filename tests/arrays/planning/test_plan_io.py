@@ -126,7 +126,7 @@ def test_reasons_name_the_next_numbers_of_servers_and_the_worst_schema():
 
 def test_reasons_of_the_other_objectives_name_the_fastest():
     [first, *_] = parcast.plan_io(**SMALL, objective="utilisation").reasons
-    assert first.startswith("the file systems are used for 100 %, the most of 38 plans; the fast")
+    assert first.startswith("the file systems are used for 100%, the most of 38 plans; the fast")
     [first, *_] = parcast.plan_io(**SMALL, objective="fewest").reasons
     assert first == "the fewest servers within 10% of the least time of 38 plans; none is faster"
     assert parcast.plan_io("8x8", "2x2", servers=[1]).reasons == ("the least time of 1 plan",)

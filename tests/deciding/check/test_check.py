@@ -46,8 +46,8 @@ def test_unchanged_programs_are_reported_no_more_often_than_the_level():
             runs(i, p=np.arange(1.0, 21)), against=runs(i + 999, p=np.arange(1.0, 21)), confirm=0
         )
         alarms += at_once.regressed
-    assert alarms <= 4  # 1 % of 150, and its scatter
-    assert asked <= 14  # 5 %
+    assert alarms <= 4  # 1% of 150, and its scatter
+    assert asked <= 14  # 5%
 
 
 def test_what_it_says_it_can_see_is_found():
@@ -156,7 +156,7 @@ def test_a_table_that_is_given_twice_does_not_confirm_itself():
 
 
 def test_a_run_that_was_stopped_above_one_run_of_the_base_is_asked_for_again():
-    """Guards: 40 min against 21 min were no regression, at the level of 1 % of one run."""
+    """Guards: 40 min against 21 min were no regression, at the level of 1% of one run."""
     base = Measurements(p=[1, 2, 4, 8], time=[7200, 3900, 2130, 1260])
     for new in (base, Measurements(p=[1, 2, 4], time=[7200, 3900, 2130])):
         told = parcast.check(new.with_cut_off(p=8, time=2400), against=base)
@@ -201,7 +201,7 @@ def test_a_base_of_one_repetition_says_what_it_cannot_see():
 
 
 def test_single_runs_that_would_not_show_twice_the_time_are_no_answer(parcast, file):
-    """Guards: a count that was 19 % slower was no regression, with status 0."""
+    """Guards: a count that was 19% slower was no regression, with status 0."""
     base = "MPI ranks;Wall time [s]\n1;812,5\n2;420,1\n4;221,7\n8;121,3\n16;74,9\n"
     new = "MPI ranks;Wall time [s]\n1;850,5\n2;500,1\n"
     said = parcast("check", file(new, "new.csv"), "--against", file(base, "base.csv"))
@@ -346,8 +346,8 @@ def test_a_picture_shows_both_versions_and_what_is_found():
     assert labels == [
         "base",
         "new",
-        "smallest slowdown that is found in 95 % of checks",
-        "change, 90 % interval",
+        "smallest slowdown that is found in 95% of checks",
+        "change, 90% interval",
     ]
 
 

@@ -28,7 +28,7 @@ def test_equal_versions_do_not_differ_and_intervals_hold_one():
         told = parcast.compare(runs(i), runs(i + 999))
         inside += np.sum((told.ratios.lower <= 1) & (told.ratios.upper >= 1))
         said += not told.verdict.startswith("No difference is seen in 7 counts; the largest: p =")
-    assert inside >= 630  # 90 % of 700, and more for the day
+    assert inside >= 630  # 90% of 700, and more for the day
     assert said <= 12
 
 
@@ -137,7 +137,7 @@ def test_what_has_no_times_or_no_runs_is_refused():
 def test_a_picture_shows_times_and_changes():
     axes = parcast.compare(BASE, NEW).plot()
     labels = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
-    assert labels == ["base", "new", "change, 90 % interval"]
+    assert labels == ["base", "new", "change, 90% interval"]
 
 
 def test_cells_tell_the_noise_of_each_other_where_it_is_the_same():
@@ -261,7 +261,7 @@ def test_intervals_of_two_forecasts_hold_what_they_say_and_are_no_wider_than_nee
 
 
 def test_a_run_beside_a_forecast_widens_its_interval_by_the_noise_of_the_run():
-    """Guards: both errors had the degrees of freedom of the run, and -66 to +243 % was said."""
+    """Guards: both errors had the degrees of freedom of the run, and -66 to +243% was said."""
     told = parcast.forecast({"p": [1, 2, 4, 8], "time": [7200, 3900, 2130, 1262]}, [16, 32])
     single = parcast.compare(told, {"p": [16, 32], "time": [900.0, 600.0]})
     width = np.log(told.upper / told.lower)

@@ -106,7 +106,7 @@ def elasticity_by_predicting(program, speeds, servers, p, name):
 
 
 def resource_by_predicting(program, speeds, servers, p):
-    """Resource of which 0.1 % more speed saves most."""
+    """Resource of which 0.1% more speed saves most."""
     saved = {}
     for table, resource in OF.items():
         faster = {

@@ -176,7 +176,7 @@ def test_a_problem_that_grows_with_p_is_weak_scaling(tmp_path):
 
 def test_losses_of_parallel_efficiency_are_apart_and_add_up_to_what_it_lacks(runs):
     told = parcast.explain(runs)
-    assert "parallel efficiency lacks 30.0 %, of which regions lose 30.0 %" in str(told)
+    assert "parallel efficiency lacks 30.0%, of which regions lose 30.0%" in str(told)
     ends = [str(told).index(x) for x in ("messages  ", "imbalance  ", "more computation  ")]
     assert ends == sorted(ends)
     above, below = told.plot()
@@ -196,7 +196,7 @@ def test_losses_of_parallel_efficiency_are_apart_and_add_up_to_what_it_lacks(run
 def test_its_command_prints_it_and_refuses_mixtures(parcast, runs, tmp_path):
     said = parcast("explain", f"{runs}", "-o", f"{tmp_path / 'x.json'}")
     assert said.status == 0
-    assert "p = 2: parallel efficiency 70 %; lowest is communication efficiency" in said.out
+    assert "p = 2: parallel efficiency 70%; lowest is communication efficiency" in said.out
     document = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     assert document["losses"][0]["region"] == "sum"
     mixed = parcast("explain", f"{runs}", "examples/nas_bt/times.csv")

@@ -527,5 +527,5 @@ def test_a_picture_tells_machines_apart_and_names_only_what_is_drawn():
     colours = {x.get_marker(): x.get_color() for x in below.get_lines()}
     assert colours[lines["B"].get_marker()] == lines["B"].get_color()
     lone = pc.plan(RUNS, p=[8, 16], within="58 min").plot()[0]
-    assert "90 % interval" in [x.get_label() for x in lone.collections]
+    assert "90% interval" in [x.get_label() for x in lone.collections]
     assert all(len(x.get_paths()) for x in lone.collections)

@@ -99,7 +99,7 @@ def test_the_most_efficient_count_is_the_smallest_that_is_fast_enough(runs):
 
 def test_an_interval_that_is_wide_is_told_of_the_machine_with_the_widest(runs, machines):
     told = match(runs, machines, p=[500])
-    wide = [text for text in told.warnings if "The 90 % interval at p = 500 spans" in text]
+    wide = [text for text in told.warnings if "The 90% interval at p = 500 spans" in text]
     assert any(text.startswith("T3E: ") for text in wide)
     shown = [text for text in gathered(told.to_sheet()).shown if text.kind == "wide interval"]
     assert shown == [max(wide, key=lambda text: text.size)]
@@ -352,9 +352,7 @@ def test_nothing_is_chosen_where_there_is_no_forecast_unless_asked():
     with pytest.raises(FitFailed, match="here: There is no forecast at p = 1048576"):
         match(FALLING, p=[2**20])
     first = match(FALLING, p=[2**20], beyond=True).warnings[0]
-    assert first.startswith(
-        "here: No forecast at p = 1048576: the 90 % interval spans a factor of"
-    )
+    assert first.startswith("here: No forecast at p = 1048576: the 90% interval spans a factor of")
 
 
 def test_speedups_have_no_cost_and_rank_machines_only_if_over_one_run(tmp_path):

@@ -13,7 +13,7 @@ PRICES = {"A": 1.0, "B": 2.0, "C": 0.5}
 
 
 def runs_at_random(draw):
-    """Two or three machines with some counts each, and 5 % of scatter."""
+    """Two or three machines with some counts each, and 5% of scatter."""
     rows = []
     for name in "ABC"[: draw.integers(2, 4)]:
         counts = 2 ** np.sort(draw.choice(7, draw.integers(2, 6), replace=False))

@@ -278,7 +278,7 @@ def test_the_band_has_no_cliff_where_a_donor_ends(seed, last, own):
 
 
 def test_an_only_step_that_differs_from_those_of_all_donors_is_not_carried_far():
-    """A second run 24 % faster than the first, where others are 45 %, made 2 s into 43 s."""
+    """A second run 24% faster than the first, where others are 45%, made 2 s into 43 s."""
     elsewhere = curves([law(a, b, COUNTS) for a, b in ((0.2, 200), (0.5, 300), (1, 260))])
     of, at = np.array([[0, 1, 2]]), np.array([256.0])
     one = donated_curve(curves([{1: 245.0}]), elsewhere, of, at)

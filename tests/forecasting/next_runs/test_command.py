@@ -59,7 +59,7 @@ def test_nothing_worth_running_is_said(parcast, sizes):
     said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
     assert said.out.endswith(
         "next runs\nNone: no further run below p = 4 (--upto 4 includes it) whose own time can be "
-        "forecast (--beyond allows others) would narrow the interval by 5 %.\n"
+        "forecast (--beyond allows others) would narrow the interval by 5%.\n"
     )
 
 

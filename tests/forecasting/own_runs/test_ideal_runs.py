@@ -1,8 +1,8 @@
 """Runs that still look ideal: do the intervals hold what comes later, near and far?
 
 Made-up programs T(p) = 1/p + s + a log2(p) + b p, each overhead there or not, from 1e-4 to 0.1 of
-the work, are run once at three or four counts with 2 % noise. All laws agree on such runs, and an
-interval from their agreement alone held 3 % of the times at 32 times the last count.
+the work, are run once at three or four counts with 2% noise. All laws agree on such runs, and an
+interval from their agreement alone held 3% of the times at 32 times the last count.
 """
 
 import numpy as np

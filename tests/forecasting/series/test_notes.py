@@ -174,7 +174,7 @@ def test_a_wide_interval_is_warned_of_where_it_is_widest(factor, says):
     narrow, wide = np.log([WIDE * 0.99, factor]) / 2
     assert note(half_width=narrow).warnings == ()
     (found,) = note(asked=(32, 16), half_width=[narrow, wide, 9.0]).warnings[:1]
-    assert found == f"The 90 % interval at p = 16 spans a factor of {says}{REMEDY}"
+    assert found == f"The 90% interval at p = 16 spans a factor of {says}{REMEDY}"
     assert (found.rank, found.size) == (Rank.SERIOUS, pytest.approx(factor))
 
 
@@ -215,7 +215,7 @@ def test_counts_beyond_twice_the_largest_measured_are_warned_of():
     found = note(asked=(512, 9)).warnings
     assert found == (
         "p = 512 is an extrapolation to 64x the largest measured p (8). "
-        "That far out, 50 to 80 % of such intervals contained the measured time.",
+        "That far out, 50 to 80% of such intervals contained the measured time.",
     )
 
 
@@ -223,7 +223,7 @@ def test_counts_beyond_twice_the_largest_measured_are_warned_of():
     ("asked", "ends", "rank"),
     [
         (256, "p (8).", Rank.MINOR),
-        (257, "50 to 80 % of such intervals contained the measured time.", Rank.SERIOUS),
+        (257, "50 to 80% of such intervals contained the measured time.", Rank.SERIOUS),
     ],
 )
 def test_it_says_how_often_intervals_that_far_out_contained_the_time(asked, ends, rank):

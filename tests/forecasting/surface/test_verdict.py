@@ -71,7 +71,7 @@ def test_wide_intervals_have_no_forecast_and_the_last_useful_count_is_told():
     told = forecast(runs, [16, 10**6], n=[800])
     (text,) = told.verdict
     assert text.startswith(
-        "n = 800: No forecast at p = 1000000: the 90 % interval spans a factor of "
+        "n = 800: No forecast at p = 1000000: the 90% interval spans a factor of "
     )
     assert "The last useful count is p = 16. Measure a run at p = 32." in text
     assert told.notes[0].useful_upto == 16

@@ -723,7 +723,7 @@ def test_the_sheet_names_the_law_its_capacities_its_counts_and_its_source():
         "u (network bandwidth): ",
         "counts      steps 1",
         "sort: Shi c. 1996",
-        "of 24 runs within their 90 % interval",
+        "of 24 runs within their 90% interval",
     ):
         assert words in text
     narrow = lay_out(told.to_sheet(), Page(width=40))[0]

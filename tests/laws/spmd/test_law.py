@@ -301,7 +301,7 @@ def sharing(kind, bandwidth="1 GB/s", saturation="4 GB/s", **node):
     described = SpmdPhase(
         law="spmd",
         bursts_per_io=5,
-        compute={"parallel": "40 s", "variability": "30 %"},
+        compute={"parallel": "40 s", "variability": "30%"},
         communication={"volume": "2 GB", "off_node": "1" if node else None},
         io={"kind": kind, "volume": "1 GB"},
     )
@@ -466,7 +466,7 @@ def test_warnings_say_what_is_not_known():
 
 @pytest.mark.parametrize(
     ("given", "cv"),
-    [("none", 0), ("exponential", 1), ("5 %", 0.05), (0.3, 0.3), ("uniform", 3**-0.5)],
+    [("none", 0), ("exponential", 1), ("5%", 0.05), (0.3, 0.3), ("uniform", 3**-0.5)],
 )
 def test_variability_has_a_coefficient_of_variation(given, cv):
     of = phase(compute={"variability": given}, io={"variability": given})

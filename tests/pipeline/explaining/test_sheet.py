@@ -40,7 +40,7 @@ def test_the_steps_of_eight_ranks_are_a_table():
 def test_facts_of_the_published_schedule_have_its_figures():
     text = text_of(explain_pipeline(16))
     assert "9 stages (2 lg P + 1): task, 4 x send, 3 x merge, delivery usable 8 stages" in text
-    assert "8 of 16 ranks (50 %) work on items and 8 merge" in text
+    assert "8 of 16 ranks (50%) work on items and 8 merge" in text
     assert "1 (4 messages), 2 (2), 4 and 8 items items each mean 2.5, largest 8" in text
     assert "coefficient of variation 0.84" in text
     assert "14.22, P 2 lg P/(2 lg P + 1) without pipelining 1.778, P/(2 lg P + 1)" in text

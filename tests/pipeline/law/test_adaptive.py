@@ -155,7 +155,7 @@ def test_a_path_waits_for_at_most_the_messages_of_its_first_level(rate, p, cv2):
 @pytest.mark.parametrize("processors", [64, 256])
 @pytest.mark.parametrize("merge", [0.1, 0.5, 1.0])
 def test_a_drain_through_one_busy_channel_is_near_the_simulated_one(processors, merge):
-    """One or two items a processor, messages of a tenth of a task: at most 10 % off."""
+    """One or two items a processor, messages of a tenth of a task: at most 10% off."""
     scenario = Scenario(
         ranks=processors, items=100, task=1.0, merge=merge, service=0.1, is_shared=True
     )

@@ -138,7 +138,7 @@ def test_limits_are_in_the_title(plan):
     assert said.status == 0
     title = " ".join(said.out.partition("\n\n")[0].split())
     assert title.startswith(
-        "Pipeline of 100,000 items, up to 1,024 ranks, within 60 s, efficiency of at least 90 %: "
+        "Pipeline of 100,000 items, up to 1,024 ranks, within 60 s, efficiency of at least 90%: "
     )
     assert title.endswith(" ranks on 2 nodes")
 

@@ -35,7 +35,7 @@ class Caches:
     @property
     def columns(self):
         """What tells the caches apart."""
-        return {"misses": [f"{100 * share:.0f} %" for share in self.misses]}
+        return {"misses": [f"{100 * share:.0f}%" for share in self.misses]}
 
     def reasons(self, chosen):
         """Say why one is recommended."""

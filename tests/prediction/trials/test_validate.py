@@ -83,7 +83,7 @@ def test_the_verdict_is_that_of_the_intervals(factor, holds):
 def test_a_count_that_is_missed_by_all_leaves_it_open():
     verdict = validate_program(PROGRAM, made(np.where(P == 8, 1.35, 1.0))).parts[0].verdict
     assert verdict.holds is None
-    assert "at p = 8 all 3 are outside, by -26 %" in verdict.text
+    assert "at p = 8 all 3 are outside, by -26%" in verdict.text
 
 
 def test_times_that_differ_by_one_factor_are_told():

@@ -14,7 +14,7 @@ import numpy as np
 from parcast.applications.sorting.npy_files import ArrayFile
 from parcast.applications.sorting.order import Array, Order
 
-SAMPLE: Final = 256  # elements for each shard: lengths then vary by some 6 %
+SAMPLE: Final = 256  # elements for each shard: lengths then vary by some 6%
 SEED: Final = 16
 SPREAD: Final = 1.3  # longest shard in times the mean, at most in practice [1]
 

@@ -4,12 +4,12 @@ With infinitely fast disks T_fs is the time of compression, if there is any, whi
 subchunks can be assembled; without messages as well, what remains is computation. From the
 throughput of servers in these modes follows what limits a request [D]:
 
-    file system      the disk of a server is used for at least 90 % of the time
-    computation      otherwise, if a free network would raise the throughput by less than 25 %
+    file system      the disk of a server is used for at least 90% of the time
+    computation      otherwise, if a free network would raise the throughput by less than 25%
     communication    otherwise
 
 A server is out of balance if its messages or its T_int exceed the least of all servers that have
-a part of the arrays by more than 25 % [D]. The reasons are which of its messages, subchunks and
+a part of the arrays by more than 25% [D]. The reasons are which of its messages, subchunks and
 bytes do as well.
 """
 

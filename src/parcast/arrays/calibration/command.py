@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP: Final = """Measure what collective array I/O costs on this machine.
 
-Runs requests in FOLDER, and prints the costs that they determine, each with its 90 % interval. -o
+Runs requests in FOLDER, and prints the costs that they determine, each with its 90% interval. -o
 costs.toml writes the file for `parcast plan io --costs`. Take as many clients and servers as the
 program has, if they share cores.
 

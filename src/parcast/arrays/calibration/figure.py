@@ -11,7 +11,7 @@ from parcast.units import Dimension
 
 UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 RESAMPLED: Final = 200  # times, for the spread
-ENDS: Final = (0.05, 0.95)  # of the 90 % interval
+ENDS: Final = (0.05, 0.95)  # of the 90% interval
 
 Draw = Callable[[Sequence[float]], float]  # one number of several
 
@@ -24,7 +24,7 @@ class Figure:
 
     key: str  # table and key, such as `servers.write_rate`; `computing.` is not in the file
     value: float  # with which the law comes closest to the times of reference requests [SI]
-    lower: float  # lower end of its 90 % interval [SI]
+    lower: float  # lower end of its 90% interval [SI]
     upper: float  # upper end of it [SI]
     dimension: Dimension  # `time`, `rate`, `size` or `count`
     method: str  # the reference requests that determine it, or the dry run

@@ -89,7 +89,7 @@ TOLERANCE: Final = 1e-3  # of the sum of squares
 SMALL: Final = 2.0  # error up to which squares count [1]
 FARTHEST: Final = 4.0  # from what is typical, in spreads [1]
 KEPT: Final = 2 * len(COSTS)  # errors of a request: more than all derivatives need
-WIDTH: Final = 1.645  # standard deviations of a 90 % interval
+WIDTH: Final = 1.645  # standard deviations of a 90% interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -142,7 +142,7 @@ def cases_of(asked: Mapping[str, ArrayRequest]) -> list[RequestCase]:
 
 
 def _are_known(runs: Sequence[RequestTrial]) -> bool:
-    """Whether half of the requests have a median that is known to 10 %."""
+    """Whether half of the requests have a median that is known to 10%."""
     times = ([run.seconds for run in own] for own in by_case(runs).values())
     return median(map(precision_of, times)) <= PRECISION
 
@@ -171,7 +171,7 @@ def measure_costs(
         Whether servers are ranks of their own; otherwise some clients serve too.
     rounds : int, default 6
         Repetitions of every request, and up to eight more if these do not determine the medians
-        of half of the requests to 10 %, but not with disks below 100 MB/s. 4 or more are shared
+        of half of the requests to 10%, but not with disks below 100 MB/s. 4 or more are shared
         by two launches; each launch makes one more that does not count. [1]
     name : str, optional
         Name of the machine, by default its host name.

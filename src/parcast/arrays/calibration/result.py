@@ -103,7 +103,7 @@ class MeasuredCosts(Result):
         ranks = f"{counted(self.clients, 'client')} and {counted(self.servers, 'server')}"
         yield f"{ranks} on {self.place or counted(self.cores, 'core')}"
         yield f"folder: {self.folder}"
-        yield "The interval after a number is the 90 % interval of the fit to reference requests."
+        yield "The interval after a number is the 90% interval of the fit to reference requests."
 
     @property
     def _testbed(self) -> str | None:

@@ -47,7 +47,7 @@ def _table(measured: MeasuredCosts) -> Table:
     columns = [
         Column(title="", cells=names, align="left"),
         Column(title="value", cells=values),
-        Column(title="90 % interval", cells=intervals, align="left"),
+        Column(title="90% interval", cells=intervals, align="left"),
     ]
     way = Column(title="measured by", cells=ways, align="left")
     return Table(

@@ -28,7 +28,7 @@ from parcast.words import did_you_mean, listed
 
 BUFFERS: Final = (1 << 20, 1 << 22, 1 << 24)  # the last is the default of ROMIO [B]
 QUICK: Final = 100_000  # pieces of all ranks that take less than half a second
-OWN_ERROR: Final = 1.2  # the source states an error of 20 % of its law [S]
+OWN_ERROR: Final = 1.2  # the source states an error of 20% of its law [S]
 EVERY: Final = "libraries"
 NAMES: Final = (EVERY, OWN, *LIBRARIES)
 

@@ -73,8 +73,8 @@ def plan_request(
     """
     options = Options() if options is None else options
     require_one_of("objective", objective, OBJECTIVES)
-    within = as_number("within", within, hint="0.1 is 10 %.")
-    require("within", within, within >= 0, must="be at least 0", hint="0.1 is 10 %.")
+    within = as_number("within", within, hint="0.1 is 10%.")
+    require("within", within, within >= 0, must="be at least 0", hint="0.1 is 10%.")
     listed = as_list("servers", servers, hint=HINT)
     counts = [as_whole("servers", n, least=1, hint=HINT) for n in listed]
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)

@@ -111,5 +111,5 @@ def _compared(other: ServerPlan, best: ServerPlan) -> str:
 
 
 def _share(value: float) -> str:
-    """Write a share: 99.9 %, not 100 %."""
-    return f"{100 * value:.3g} %"
+    """Write a share: 99.9%, not 100%."""
+    return f"{100 * value:.3g}%"

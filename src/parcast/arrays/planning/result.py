@@ -62,7 +62,7 @@ class ServerPlan:
     is_aligned: bool  # whether every overlap is all that a client has
     limited_by: Limit  # `file system`, `communication` or `computation`
     parts: Mapping[Limit, float]  # share of the time that each of the three takes [1]
-    unbalanced: int  # servers with over 25 % more time or messages than the least [1]
+    unbalanced: int  # servers with over 25% more time or messages than the least [1]
     request: Planned = field(repr=False)
 
     @property
@@ -114,8 +114,8 @@ class LibraryPlan:
     title: str  # name in answers
     setting: str  # ready to use
     time: float  # [s]
-    lower: float  # lower end of the 90 % interval [s]
-    upper: float  # upper end of the 90 % interval [s]
+    lower: float  # lower end of the 90% interval [s]
+    upper: float  # upper end of the 90% interval [s]
     limited_by: str  # `file system`, `communication` or `computation`
     messages: int | None  # of data, between ranks; None for parcast, whose plan has them
     estimated: tuple[str, ...] = ()  # costs that were not given and widen the interval

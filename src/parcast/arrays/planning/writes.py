@@ -258,7 +258,7 @@ def _known(given: Any, servers: int) -> Costs:
 def plan_write(schema: Schema, costs: Costs, wanted: Wanted, *, servers: int) -> WritePlan:
     """Choose the plan of the least time.
 
-    Of plans that differ by no more than 1 % it is one of fewest servers, and the most usual.
+    Of plans that differ by no more than 1% it is one of fewest servers, and the most usual.
     """
     found = []
     for count in counts_of(servers):

@@ -1,6 +1,6 @@
 """Regions of counted runs: which call paths are one, and what is known of them.
 
-Computing is by call path. A path that takes less than 1 % of every run, or is not in all runs,
+Computing is by call path. A path that takes less than 1% of every run, or is not in all runs,
 counts with its caller [D]; other functions of MPI than those whose bytes are known count as
 computing, as in a profile of `parcast record`, and MPI_Init and MPI_Finalize are left out. A path
 that the ranks together visit equally often at every p, or a loop of as many iterations, is a loop

@@ -156,4 +156,4 @@ def _in_words(run: "RunProfile") -> str:
     )
     share = called / total if total else 0.0
     ranks = f"{run.p} rank{'s' if run.p > 1 else ''}"
-    return f"a run of {run.program} on {ranks}, {100 * share:.0f} % of its time in MPI,"
+    return f"a run of {run.program} on {ranks}, {100 * share:.0f}% of its time in MPI,"

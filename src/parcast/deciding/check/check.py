@@ -66,7 +66,7 @@ def check(
         answer is the smallest slowdown that can be seen.
     against : Measurements, table, Forecast or path, or a list of them
         Runs of the base; of a result those it was made from. Several tables are several sessions,
-        and show how times differ between days; of one, that is taken to be 1 %.
+        and show how times differ between days; of one, that is taken to be 1%.
     level : float, default 0.01
         Share of unchanged programs of which anything is reported, above 0 and below 0.5. [1]
     confirm : int, default 3
@@ -80,9 +80,9 @@ def check(
     Returns
     -------
     RegressionCheck
-        `answer`, `regressed`, the `verdict` in a sentence; `ratios` of the times with their 90 %
+        `answer`, `regressed`, the `verdict` in a sentence; `ratios` of the times with their 90%
         intervals [1], and in `visible` the smallest slowdown that is found with a probability of
-        95 %, (cells,) [1].
+        95%, (cells,) [1].
 
     Raises
     ------
@@ -107,7 +107,7 @@ def check(
     >>> base = {"p": [1, 1, 1, 4, 4, 4], "time": [80, 81, 80.5, 22, 22.3, 22.1]}
     >>> slow = {"p": [1, 1, 1, 4, 4, 4], "time": [80.3, 80.9, 80, 26, 26.2, 26.1]}
     >>> parcast.check(slow, against=base).verdict
-    'Measure again, at least 3 times: p = 4 is 18 % slower (14 to 22 %).'
+    'Measure again, at least 3 times: p = 4 is 18% slower (14 to 22%).'
     >>> again = {"p": [1, 1, 1, 4, 4, 4], "time": [80.1, 80.8, 80.2, 26.2, 25.9, 26.0]}
     >>> parcast.check([slow, again], against=base).answer
     'regression'

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HELP = """Check whether a program is slower than before, for continuous integration.
 
 Compares the runs in NEW with those of --against at every processor count and call path; an
-unchanged program is reported in 1 % of checks (--level). The first NEW is the first run of the new
+unchanged program is reported in 1% of checks (--level). The first NEW is the first run of the new
 version; further ones confirm it. Nothing is reported without a second run of --confirm
 repetitions: the answer is which counts to measure again. Without NEW, the answer is the smallest
 slowdown that can be found.

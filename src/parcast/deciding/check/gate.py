@@ -1,12 +1,12 @@
 """The test for CI: is any cell slower, at one level of error for all of them together.
 
-The first run of the new version is looked at with `FIRST`, 5 %: one good run in twenty is asked
+The first run of the new version is looked at with `FIRST`, 5%: one good run in twenty is asked
 to be repeated. A slowdown is reported where the runs of all sessions together show it at the
-level asked for, 1 % by default, and those of the later sessions alone at 5 %. The first two are
+level asked for, 1% by default, and those of the later sessions alone at 5%. The first two are
 levels of the whole family of cells: Holm's procedure with Sidak's inequality, over Student's
 t of each ratio (`parcast.deciding.compare.noise`). The first session of a cell is the first that
 has runs of it. A permutation of repetitions could not: five
-against five have 252 ways, so that their least probability is 0.4 % for one cell and 8 % for
+against five have 252 ways, so that their least probability is 0.4% for one cell and 8% for
 twenty.
 
 Stopped runs are in no mean. Where one had a limit so far above the base that a run of it takes
@@ -173,7 +173,7 @@ def sessions_apart(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Array:
 
 
 def visible(cells: Cells, rule: GateRule, runs: NDArray[np.intp]) -> Array:
-    """Smallest slowdown of each cell that is found with a probability of 95 %. [1].
+    """Smallest slowdown of each cell that is found with a probability of 95%. [1].
 
     By the base alone, for a first run with so many `runs` of each cell, and with the repetitions
     of the second run that the rule asks for. Noise is planned with its upper quartile.

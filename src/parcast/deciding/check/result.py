@@ -36,11 +36,11 @@ class RegressionCheck(Result):
     _row: ClassVar[str] = "visible probability result"
 
     ratios: Ratios
-    visible: Array  # smallest slowdown that is found with a probability of 95 % [1]
+    visible: Array  # smallest slowdown that is found with a probability of 95% [1]
     rule: GateRule
     gate: Gate | None  # None without new runs
     between: float  # standard deviation of log time among sessions [1]
-    between_known: bool  # whether several sessions of a version tell it; else 1 % is assumed
+    between_known: bool  # whether several sessions of a version tell it; else 1% is assumed
     measure: Measure  # what the times are
     verdict: str  # the answer in a sentence
     warnings: tuple[str, ...]

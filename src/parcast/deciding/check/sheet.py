@@ -14,7 +14,7 @@ from parcast.units import in_percent, percent
 from parcast.words import counted
 
 MOST_SHOWN: Final = 10.0  # slowdown, above which it is said no better [1]
-LEGEND: Final = f"times: {MEANS}; visible: smallest slowdown that is found in 95 % of checks"
+LEGEND: Final = f"times: {MEANS}; visible: smallest slowdown that is found in 95% of checks"
 
 
 def sheet_of(told: RegressionCheck, *, show_all: bool = False) -> Sheet:

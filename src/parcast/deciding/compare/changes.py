@@ -28,8 +28,8 @@ class PartChange:
     base: float  # time of that work in the base [s]
     new: float  # the same in the new version: that of the base and the change [s]
     change: float  # new less base, over the whole time of the base there [1]
-    lower: float  # lower end of the 90 % interval of the change [1]
-    upper: float  # upper end of the 90 % interval of the change [1]
+    lower: float  # lower end of the 90% interval of the change [1]
+    upper: float  # upper end of the 90% interval of the change [1]
 
     @property
     def is_seen(self) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HELP = """Compare the times of two versions of a program.
 
-Prints the ratio of the times of NEW and BASE at each count that both have, with its 90 %
+Prints the ratio of the times of NEW and BASE at each count that both have, with its 90%
 interval, and which work changed: shared by the processors, constant, or growing with them.
 
 BASE and NEW are tables as `parcast forecast` reads them, or forecasts and predictions that were

@@ -64,7 +64,7 @@ def compare(
     Returns
     -------
     VersionComparison
-        `ratios` of the times of new and base, with 90 % intervals (cells,) [1]; `changes` of
+        `ratios` of the times of new and base, with 90% intervals (cells,) [1]; `changes` of
         shared, constant and growing work at the largest count that both have runs of, over the
         time of the base there [1]; the `verdict` in a sentence.
 
@@ -84,8 +84,8 @@ def compare(
     of the runs is added to its own, with the degrees of freedom of Satterthwaite [1]_. Forecasts
     of two versions have similar errors, as their curves are of one form: beyond the runs of both
     they are taken to correlate by one half [D]. Of 2066 pairs of measured series of one program
-    (other machines, sizes or versions), the largest counts held out, 90 % of the ratios lay in
-    these intervals, and 93 % in those of independent errors, whose ends are 1.6 times as far
+    (other machines, sizes or versions), the largest counts held out, 90% of the ratios lay in
+    these intervals, and 93% in those of independent errors, whose ends are 1.6 times as far
     apart; benchmarks/compare_forecasts.py.
 
     References
@@ -325,6 +325,6 @@ def change_in_words(change: PartChange) -> str:
     of = f" of {change.series}" if change.series else ""
     ends = sorted(abs(100 * x) for x in (change.lower, change.upper))
     word = "more" if change.change > 0 else "less"
-    share = f"{abs(100 * change.change):.0f} % of the time at p = {whole(change.p)}"
+    share = f"{abs(100 * change.change):.0f}% of the time at p = {whole(change.p)}"
     work = f"{change.part.capitalize()} work{of}"
-    return f"{work} takes {word}: {share} ({ends[0]:.0f} to {ends[1]:.0f} %)."
+    return f"{work} takes {word}: {share} ({ends[0]:.0f} to {ends[1]:.0f}%)."

@@ -51,7 +51,7 @@ def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
         *_times(rows, told.measure),
         Column(title="change", unit="[%]", cells=[signed_percent(x.change) for x in rows]),
         interval_column(
-            "90 % interval",
+            "90% interval",
             "[%]",
             [(signed_percent(x.lower), signed_percent(x.upper)) for x in rows],
         ),

@@ -12,9 +12,9 @@ degrees of freedom and the mean square s^2 is
 and a difference over its standard error follows Student's t with f0 + f degrees of freedom. From
 ten cells on, s0^2 and f0 are those by which the log s^2 of the cells are scattered: where all have
 the same noise f0 is large, and thousands of call paths tell it for each other; where it differs
-much f0 is small. Of fewer cells f0 is 1, and s0 is 2 %, the median over 2,100 cells of 34
+much f0 is small. Of fewer cells f0 is 1, and s0 is 2%, the median over 2,100 cells of 34
 published tables [D]. `between` is known from several sessions of one version only; of a single
-session it is taken to be 1 % [D].
+session it is taken to be 1% [D].
 
 References
 ----------

@@ -149,14 +149,14 @@ def _draw_changes(ax: "Axes", told: Drawn, groups: Mapping[str, NDArray[np.intp]
             for x in (ratios.ratio, ratios.lower, ratios.upper)
         )
         if np.isfinite(middle).any():
-            label = "change, 90 % interval"
+            label = "change, 90% interval"
             style: dict[str, Any] = {"color": MACHINE_COLOURS[i], "marker": MARKERS[i], "ms": 5}
             bars = np.array([middle - low, high - middle])
             ax.errorbar(p, middle, yerr=bars, ls="none", capsize=3, label=label, **style)
             ends += [float(np.nanmin(low)), float(np.nanmax(high))]
         if seen is not None:
             known = np.minimum(100 * seen[places], 100 * WIDEST)
-            label = "smallest slowdown that is found in 95 % of checks"
+            label = "smallest slowdown that is found in 95% of checks"
             at: dict[str, Any] = {
                 "color": REFERENCE,
                 "marker": "_",

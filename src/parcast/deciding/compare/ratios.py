@@ -24,8 +24,8 @@ class Ratios:
     base_runs: Array  # runs behind the time of the base; NaN of a forecast [1]
     new_runs: Array  # runs behind the time of the new version; NaN of a forecast [1]
     ratio: Array  # of the new time to that of the base [1]
-    lower: Array  # lower end of the 90 % interval of the ratio [1]
-    upper: Array  # upper end of the 90 % interval of the ratio [1]
+    lower: Array  # lower end of the 90% interval of the ratio [1]
+    upper: Array  # upper end of the 90% interval of the ratio [1]
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -57,22 +57,22 @@ class Ratios:
 
 
 def change_text(key: Key, ratio: float, lower: float, upper: float) -> str:
-    """Say how much slower or faster something is: "p = 64 is 23 % slower (14 to 33 %)".
+    """Say how much slower or faster something is: "p = 64 is 23% slower (14 to 33%)".
 
     >>> change_text({"callpath": "solve", "p": 64.0}, 1.23, 1.142, 1.33)
-    'solve, p = 64 is 23 % slower (14 to 33 %)'
+    'solve, p = 64 is 23% slower (14 to 33%)'
     >>> change_text({"p": 2.0}, 0.5, 0.4, 1.02)
-    'p = 2 is 50 % faster (60 % faster to 2 % slower)'
+    'p = 2 is 50% faster (60% faster to 2% slower)'
     >>> change_text({"p": 2.0}, 1.0, 0.9, 1.1)
-    'p = 2 takes as long (10 % faster to 10 % slower)'
+    'p = 2 takes as long (10% faster to 10% slower)'
     """
     word = "slower" if ratio >= 1 else "faster"
     shares = [abs(100 * (x - 1)) for x in (ratio, lower, upper)]
     digits = 1 if shares[0] < 9.95 and upper - lower < 0.1 else 0
     middle, low, high = (f"{x:.{digits}f}" for x in shares)
     if (lower - 1) * (upper - 1) < 0:
-        ends = f"{low} % faster to {high} % slower"
+        ends = f"{low}% faster to {high}% slower"
     else:
-        ends = f"{low} to {high} %" if ratio >= 1 else f"{high} to {low} %"
+        ends = f"{low} to {high}%" if ratio >= 1 else f"{high} to {low}%"
     is_equal = not float(middle)
-    return f"{label_of(key)} {'takes as long' if is_equal else f'is {middle} % {word}'} ({ends})"
+    return f"{label_of(key)} {'takes as long' if is_equal else f'is {middle}% {word}'} ({ends})"

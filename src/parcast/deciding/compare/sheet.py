@@ -49,7 +49,7 @@ def ratio_table(
     if ratios.in_both[list(places)].any():
         ends = [_change(ratios, i) for i in places]
         columns.append(Column(title="change", unit="[%]", cells=[x[0] for x in ends]))
-        columns.append(interval_column("90 % interval", "[%]", [x[1:] for x in ends]))
+        columns.append(interval_column("90% interval", "[%]", [x[1:] for x in ends]))
     columns += more
     entries = tuple(
         Entry(

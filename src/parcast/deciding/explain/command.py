@@ -60,7 +60,7 @@ count; the run that would narrow the forecast most.
 From PROFILE, of `parcast.region`, TALP, Score-P or Caliper: POP efficiencies at each count, and
 which region loses most.
 
-Each number has its 90 % interval. PROGRAM and MACHINE are TOML files, TIMINGS is a table as in
+Each number has its 90% interval. PROGRAM and MACHINE are TOML files, TIMINGS is a table as in
 `parcast forecast`; the files may have any order, and "-" is standard input. LIST is a list of
 counts: 64,128 or 1..1024x2 (doubling). With TIMINGS the default is the next two doublings.
 

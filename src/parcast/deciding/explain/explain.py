@@ -79,7 +79,7 @@ def explain(
 
         Of profiles: `problems`, each with the `values` of the POP efficiencies by name, (counts,)
         [1], at measured and forecast counts, and the `losses` of its regions. Each number has its
-        90 % interval; one of a single run has none.
+        90% interval; one of a single run has none.
 
     Raises
     ------

@@ -15,11 +15,11 @@ from parcast.deciding.plans import PLAN, decide, with_plugins
 
 HELP: Final = """Choose how many nodes to ask for, for how long and at which cost.
 
-Prints what to ask for, with a wall-time limit that holds with 95 % certainty, and the cost; then
+Prints what to ask for, with a wall-time limit that holds with 95% certainty, and the cost; then
 the configurations that no other beats in both time and cost. Goals are met all together with the
 --certainty. With --within the cheapest of those that meet them is recommended, else the fastest;
 without --within and --efficiency the cores that are charged have to be used with an efficiency of
-50 %.
+50%.
 
 TIMINGS is a table as in `parcast forecast`; times are forecast from it. PROGRAM and MACHINE are
 TOML files as in `parcast predict`. With TIMINGS, MACHINE gives prices and the most processors, and

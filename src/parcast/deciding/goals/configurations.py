@@ -35,8 +35,8 @@ class ConfigurationTable:
     nodes: Array  # NaN where the size of a node is not known [1]
     cores: Array  # NaN where only nodes are known [1]
     time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # of the 90 % interval [s]
+    lower: Array  # of the 90% interval [s]
+    upper: Array  # of the 90% interval [s]
     efficiency: Array  # of the cores that are used [1]
     of_charged: Array  # efficiency of the cores that are charged [1]
     rate: Array  # cost of an hour, in `unit`; NaN without a price
@@ -62,7 +62,7 @@ class ConfigurationTable:
 
     @property
     def cost_ends(self) -> tuple[Array, Array]:
-        """90 % interval of each cost, from those of the time and of the price."""
+        """90% interval of each cost, from those of the time and of the price."""
         price = np.log(self.dearest)
         below, above = (np.hypot(np.log(x), price) for x in self._sides)
         return self.cost * np.exp(-below), self.cost * np.exp(above)

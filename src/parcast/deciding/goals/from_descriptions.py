@@ -95,8 +95,8 @@ class PredictedTimes:
     machine: Machine
     knots: Array  # (counts,) [1]
     time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # of the 90 % interval [s]
+    lower: Array  # of the 90% interval [s]
+    upper: Array  # of the 90% interval [s]
     efficiency: Array  # [1]
     errors: tuple[LawError, ...]  # of the laws
 

@@ -75,7 +75,7 @@ def counts_for(asked: PlanAsked, size: NodeSize, first: float, last: float, most
 
 
 def _likely(size: NodeSize, first: float, last: float) -> Array:
-    """Counts about 3 % apart; of several nodes those that fill them."""
+    """Counts about 3% apart; of several nodes those that fill them."""
     per_node = size.cores_per_node if size.p_is == "cores" else None
     if per_node is None or last <= per_node:
         return counts_between(first, last)

@@ -115,7 +115,7 @@ def goals_of(
     certainty: float | str | None,
     is_ranking: bool = False,
 ) -> Goals:
-    """Check what is asked for; without a time, an efficiency of 50 % of what is charged holds.
+    """Check what is asked for; without a time, an efficiency of 50% of what is charged holds.
 
     A ranking has no such default.
     """

@@ -1,7 +1,7 @@
 """How many nodes to ask for, for how long and at which cost, so that goals are met.
 
 What is recommended is the configuration of the least cost that ends in the longest time allowed;
-without such a time the one of the least time, or one that costs less and takes up to 5 % longer.
+without such a time the one of the least time, or one that costs less and takes up to 5% longer.
 Of both only those are considered that meet all goals together with the certainty asked for, and at
 which there is a forecast.
 """
@@ -85,7 +85,7 @@ def plan(
     counts : str, optional
         Counts that the program can use: "square", "power-of-two", "divides:1280" or "multiple:48".
     p : int or array_like, optional
-        Counts to choose from. By default counts 3 % apart, or all that are usable, from the
+        Counts to choose from. By default counts 3% apart, or all that are usable, from the
         smallest measured one to 16 times the largest, or to the processors of the machine; with
         `cores_per_node` those that fill nodes. [1]
     upto : int, optional

@@ -21,8 +21,8 @@ class ProjectedTimes(NamedTuple):
     """Times on a machine without runs, (points,) each."""
 
     time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # of the 90 % interval [s]
+    lower: Array  # of the 90% interval [s]
+    upper: Array  # of the 90% interval [s]
     efficiency: Array  # over the smallest measured count of the other machine [1]
     base: str  # machine whose runs they are projected from
     warnings: Sequence[str]

@@ -40,13 +40,13 @@ class PlannedConfiguration:
     nodes: float | None  # where it is known how many there are [1]
     cores: float | None  # where it is known how many there are [1]
     time: float  # [s]
-    lower: float  # lower end of its 90 % interval [s]
-    upper: float  # upper end of its 90 % interval [s]
+    lower: float  # lower end of its 90% interval [s]
+    upper: float  # upper end of its 90% interval [s]
     time_limit: float  # wall-time limit, not above the longest time where it meets the goals [s]
     limit_sure: float  # probability of ending within this limit [1]
     cost: float  # in the unit of the cost
-    cost_lower: float  # lower end of its 90 % interval
-    cost_upper: float  # upper end of its 90 % interval
+    cost_lower: float  # lower end of its 90% interval
+    cost_upper: float  # upper end of its 90% interval
     unit: str  # of the cost: `core-hours`, `node-hours` or a currency
     efficiency: float  # speedup over the ideal speedup [1]
     of_charged: float  # efficiency of the cores that are charged, over the fewest nodes [1]

@@ -67,7 +67,7 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
     columns += time_columns(table.time[at], table.lower[at], table.upper[at])
     sure = result.goals.limit_holds
     holds, is_shorter = whole_percent(sure), any(x.limit_sure < sure for x in rows)
-    unit = f"{'up to ' if is_shorter else ''}{holds} %"
+    unit = f"{'up to ' if is_shorter else ''}{holds}%"
     columns.append(Column(title="--time", unit=unit, cells=[x.clock for x in rows]))
     columns += _costs(rows)
     efficiency = result.weighed.efficiency[at]
@@ -104,7 +104,7 @@ def _costs(rows: list[PlannedConfiguration]) -> list[Column]:
     columns = [Column(title="cost", unit=f"[{unit}]", cells=cells)]
     if any(x.cost_upper > x.cost_lower for x in rows):
         ends = [(amount_text(x.cost_lower), amount_text(x.cost_upper)) for x in rows]
-        columns.append(interval_column("cost interval", "90 %", ends))
+        columns.append(interval_column("cost interval", "90%", ends))
     return columns
 
 
@@ -137,7 +137,7 @@ def _facts(result: ResourcePlan) -> Iterator[Fact]:
         at = ", ".join(f"{name} = {whole(value)}" for name, value in run.at.items())
         yield Fact(
             "next run",
-            f"{at} makes it surer: the 90 % interval spans a factor of "
+            f"{at} makes it surer: the 90% interval spans a factor of "
             f"{run.target_width_after:.3g} then, and not {run.target_width_before:.3g}",
         )
     yield Fact("based on", result.law, is_detail=True)
@@ -150,4 +150,4 @@ def _why(result: ResourcePlan) -> str:
         of += f"; {rows:,} are rows, the others take longer and cost no less than one of them"
     if result.goals.within is not None:
         return f"the cheapest that meets the goals, {of}"
-    return f"the fastest that meets the goals, or a cheaper one that is up to 5 % slower, {of}"
+    return f"the fastest that meets the goals, or a cheaper one that is up to 5% slower, {of}"

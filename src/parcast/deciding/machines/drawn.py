@@ -28,7 +28,7 @@ from parcast.forecasting.own_runs.measured import FURTHEST
 from parcast.laws.allowances import law_half_width
 from parcast.numerics import stratified_normal
 
-SAMPLES: Final = 4000  # of which the probabilities are made: good to 1 % [D]
+SAMPLES: Final = 4000  # of which the probabilities are made: good to 1% [D]
 SHARED: Final = 0.3  # correlation of the errors for two machines, of forecasts and laws [D]
 DIGITS: Final = 9  # by which machines are told apart, fewer than rounding reaches
 

@@ -103,8 +103,8 @@ def match(
     scaling : {"auto", "strong", "weak"}, default "auto"
         Whether the work of runs was the same at every `p`, as for `parcast.forecast`.
     beyond : bool, default False
-        Whether to consider counts at which there is no forecast, too: where the 90 % interval
-        spans more than thirtyfold, or the forecast was more than 100 % too high when tested.
+        Whether to consider counts at which there is no forecast, too: where the 90% interval
+        spans more than thirtyfold, or the forecast was more than 100% too high when tested.
     law_error : bool, default True
         Whether times of a program may err by what its law has been wrong, as in `parcast.predict`;
         forecasts and projections from runs have intervals of their own.

@@ -1,6 +1,6 @@
 """The picture of a match: time over processors and over cost, a curve for each machine.
 
-Where no machine has a price, time over processors is all. The band is the 90 % interval: a run
+Where no machine has a price, time over processors is all. The band is the 90% interval: a run
 that takes longer costs more, so that it lies askew over cost, where a curve is faint at counts
 that are dearer than others and no faster. What lies beyond the limits is shaded, the count that
 was chosen is ringed. Counts that were run are filled, those that are forecast or predicted are

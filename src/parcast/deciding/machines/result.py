@@ -33,8 +33,8 @@ class Candidate:
     machine: str  # its name
     p: Array  # processors, ascending [1]
     time: Array  # time of a run [s]
-    lower: Array  # lower end of its 90 % interval [s]
-    upper: Array  # upper end of its 90 % interval [s]
+    lower: Array  # lower end of its 90% interval [s]
+    upper: Array  # upper end of its 90% interval [s]
     cost: Array | None  # price of a run; None without a price [currency]
     cost_lower: Array | None  # lower end of the interval of the cost [currency]
     cost_upper: Array | None  # upper end of the interval of the cost [currency]

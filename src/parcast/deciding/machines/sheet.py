@@ -119,7 +119,7 @@ def _table(match: Match) -> Table:
     ]
     if any(x[0] for x in costs):
         money = f"[{shown(match.currency, limit=12)}]" if match.currency else ""
-        heading = f"90 % interval {money}".rstrip()
+        heading = f"90% interval {money}".rstrip()
         columns += [
             Column(title="cost", unit=money, cells=[x[0] for x in costs]),
             interval_column("interval", "", [x[1:] for x in costs], heading=heading),

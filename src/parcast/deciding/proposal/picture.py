@@ -70,7 +70,7 @@ def draw_times(ax: "Axes", result: Proposal, *, is_log: bool) -> None:
             lower = np.array([x.lower or x.time for x in told]) / factor
             upper = np.array([x.upper or x.time for x in told]) / factor
             bars = np.maximum([times[~known] - lower, upper - times[~known]], 0.0)
-            label = f"{of}forecast, 90 % interval"
+            label = f"{of}forecast, 90% interval"
             hollow: dict[str, Any] = {**style, "mfc": "white", "capsize": 3, "label": label}
             ax.errorbar(counts[~known], times[~known], yerr=bars, **hollow)
         if is_log:

@@ -454,7 +454,7 @@ class _Answered:
         width = f"{table.upper[self.at] / table.lower[self.at]:.2g}"
         return (
             f"The time{of} at p = {p}{far} is forecast from {told.rests_on}{on}. Method: "
-            f"{subject.law}. Its 90 % interval spans a factor of {width}."
+            f"{subject.law}. Its 90% interval spans a factor of {width}."
         )
 
     def warnings(self) -> list[str]:

@@ -28,7 +28,7 @@ class ScalingPoint:
     cores: float  # NaN where only nodes are known [1]
     kind: str  # `measured` or `forecast`
     time: float  # median of what was measured, or forecast [s]
-    lower: float | None  # lower end of the 90 % interval of a forecast [s]
+    lower: float | None  # lower end of the 90% interval of a forecast [s]
     upper: float | None  # upper end of it [s]
     runs: int | None  # how many were measured [1]
     speedup: float  # over the smallest measured count of this size, or of all [1]
@@ -52,12 +52,12 @@ class ProposedJob:
     cores: float  # that are used; NaN where only nodes are known [1]
     runs: int  # how many are proposed [1]
     time: float  # of a run [s]
-    lower: float  # lower end of its 90 % interval [s]
-    upper: float  # upper end of its 90 % interval [s]
-    time_limit: float  # wall-time limit that a run keeps with 95 % certainty [s]
+    lower: float  # lower end of its 90% interval [s]
+    upper: float  # upper end of its 90% interval [s]
+    time_limit: float  # wall-time limit that a run keeps with 95% certainty [s]
     hours: float  # node-hours of all runs, or core-hours [h]
-    hours_lower: float  # lower end of the 90 % interval [h]
-    hours_upper: float  # upper end of the 90 % interval [h]
+    hours_lower: float  # lower end of the 90% interval [h]
+    hours_upper: float  # upper end of the 90% interval [h]
     per_unit: float | None  # the same for a unit of science [h]
     memory: float | None  # of the node that needs most [B]
     storage: float | None  # what all runs leave [B]
@@ -88,8 +88,8 @@ class Proposal(Result):
     unit: str  # `node-hours`, or `core-hours` where a node is not known
     margin: float  # probability with which the request suffices [1]
     total: float  # expected hours of all jobs [h]
-    total_lower: float  # lower end of the 90 % interval [h]
-    total_upper: float  # upper end of the 90 % interval [h]
+    total_lower: float  # lower end of the 90% interval [h]
+    total_upper: float  # upper end of the 90% interval [h]
     efficiency: float  # that the largest count has to have [1]
     node_size: NodeSize  # what p counts
     method: tuple[str, ...]  # how the times were determined, for each size

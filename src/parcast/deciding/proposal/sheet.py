@@ -21,7 +21,7 @@ def sheet_of(result: Proposal) -> Sheet:
         title=(
             f"Request {amount_text(result.request, up=True)} {result.unit} for {runs}: they "
             f"suffice with {percent_in_full(result.margin)} certainty (expected "
-            f"{amount_text(result.total)}, 90 % interval {interval})"
+            f"{amount_text(result.total)}, 90% interval {interval})"
         ),
         tables=(
             _table("Jobs", _job_columns(result), _job_legend(result)),
@@ -106,7 +106,7 @@ def _job_columns(result: Proposal) -> list[Column]:
         Column(title="job", cells=[x.job or "other" for x in jobs], align="left"),
         *_counts(jobs, result),
         time,
-        Column(title="--time", unit="95 %", cells=[x.clock for x in jobs]),
+        Column(title="--time", unit="95%", cells=[x.clock for x in jobs]),
         Column(title="runs", cells=[f"{x.runs}" for x in jobs]),
     ]
     if any(x.memory is not None for x in jobs):
@@ -117,7 +117,7 @@ def _job_columns(result: Proposal) -> list[Column]:
         columns.append(Column(title="storage", cells=cells))
     columns.append(Column(title=result.unit, cells=[amount_text(x.hours) for x in jobs]))
     ends = [(amount_text(x.hours_lower), amount_text(x.hours_upper)) for x in jobs]
-    columns.append(interval_column("90 % interval", "", ends))
+    columns.append(interval_column("90% interval", "", ends))
     if result.unit_of_science:
         cells = [amount_text(x.per_unit or 0.0) for x in jobs]
         columns.append(Column(title="hours for one", unit="of the units", cells=cells))

@@ -34,8 +34,8 @@ class MemoryAt(NamedTuple):
     """Memory at some counts, (series, points) each; NaN where it is not known."""
 
     value: Array  # [B]
-    lower: Array  # end of the 90 % interval [B]
-    upper: Array  # end of the 90 % interval [B]
+    lower: Array  # end of the 90% interval [B]
+    upper: Array  # end of the 90% interval [B]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

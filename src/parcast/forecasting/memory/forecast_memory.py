@@ -60,7 +60,7 @@ def forecast_memory(
     Returns
     -------
     MemoryForecast
-        Memory [B] with 90 % intervals; with a node, the probability of running out of it [1], and
+        Memory [B] with 90% intervals; with a node, the probability of running out of it [1], and
         the fewest nodes that fit.
 
     Raises

@@ -101,7 +101,7 @@ def _no_forecast(p: Array, widths: Array) -> Iterator[RankedWarning]:
         counts = listed([f"{whole(x)}" for x in p.tolist()])
         factor = format_quantity(float(widths.max()), "count", 2)
         yield RankedWarning(
-            f"No forecast of memory at p = {counts}: the 90 % interval spans a factor of "
+            f"No forecast of memory at p = {counts}: the 90% interval spans a factor of "
             f"{factor}. Measure memory at a larger count.",
             kind="no forecast there",
             rank=Rank.VERDICT,
@@ -187,7 +187,7 @@ def _reach(p: Array, counts: Array, widths: Array) -> Iterator[RankedWarning]:
     if WIDE < widths[furthest] <= USELESS:
         factor = format_quantity(float(widths[furthest]), "count", 2)
         yield RankedWarning(
-            f"The 90 % interval of memory at p = {at} spans a factor of {factor}: measure memory "
+            f"The 90% interval of memory at p = {at} spans a factor of {factor}: measure memory "
             "at a larger count.",
             kind="wide interval",
             rank=Rank.SERIOUS,

@@ -21,7 +21,7 @@ from parcast.words import whole
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class MemoryForecast(Result):
-    """Forecast memory of a rank and of all ranks, with 90 % intervals.
+    """Forecast memory of a rank and of all ranks, with 90% intervals.
 
     The arrays have the shape of `p`; with columns that distinguish series (`by` is not empty), the
     series are one more axis, the first. What is not known is NaN.

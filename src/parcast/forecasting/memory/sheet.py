@@ -80,7 +80,7 @@ def _table(told: "MemoryForecast") -> Table:
     if told.node is not None:
         need = [format_quantity(row["node_B"], "size", 2) for row in rows]
         columns.append(Column(title="node", unit="needs", cells=need))
-        fails = [f"{whole_percent(row['out_of_memory'])} %" for row in rows]
+        fails = [f"{whole_percent(row['out_of_memory'])}%" for row in rows]
         columns.append(Column(title="node", unit="fails", cells=fails))
     reach = [f"x{format_quantity(x['reach'], 'count')}" if x["reach"] > 1 else "" for x in rows]
     extra.append(Column(title="", cells=reach, align="left"))
@@ -116,7 +116,7 @@ def _memory(rows: Sequence[dict[str, Any]], title: str, name: str) -> Iterator[C
         for row in rows
     ]
     yield Column(title=title, unit=f"[{unit}]", cells=[x[0] for x in cells])
-    yield interval_column("90 % interval", f"[{unit}]", [x[1:] for x in cells])
+    yield interval_column("90% interval", f"[{unit}]", [x[1:] for x in cells])
 
 
 def _measured(

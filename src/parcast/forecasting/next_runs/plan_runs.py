@@ -163,7 +163,7 @@ def plan_runs(
         Columns that distinguish the series, as for `parcast.forecast`. Cannot be combined with
         `at`.
     beyond : bool, default False
-        Whether a run may be planned where there is no forecast: where the 90 % interval of its own
+        Whether a run may be planned where there is no forecast: where the 90% interval of its own
         time spans more than thirtyfold.
     **at : float or array_like
         Values of other axes, as for `parcast.forecast`. A planned run takes measured values of
@@ -172,7 +172,7 @@ def plan_runs(
     Returns
     -------
     list of PlannedRun
-        The best first. Fewer than `runs` where no further run would narrow the interval by 5 %.
+        The best first. Fewer than `runs` where no further run would narrow the interval by 5%.
 
     Raises
     ------

@@ -41,8 +41,8 @@ class PlannedRun:
     key: Key  # the columns that distinguish the series
     at: Mapping[str, float]  # values of all axes, `p` first
     time: float  # forecast time [s]
-    lower: float  # lower end of its 90 % interval [s]
-    upper: float  # upper end of its 90 % interval [s]
+    lower: float  # lower end of its 90% interval [s]
+    upper: float  # upper end of its 90% interval [s]
     cost: float  # processor-seconds, or what a cost function gives
     target: Mapping[str, float]  # of what was asked for the values with the widest interval
     target_time: float  # [s]

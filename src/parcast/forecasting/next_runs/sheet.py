@@ -13,7 +13,7 @@ from parcast.units import format_quantity
 from parcast.words import rounded_interval, whole
 
 TITLE: Final = "next runs"
-LEAST: Final = f"{TELLING * 100:g} %"
+LEAST: Final = f"{TELLING * 100:g}%"
 
 
 def sheet_of_plan(
@@ -91,7 +91,7 @@ def _plan_columns(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> list[Co
         *(Column(title=name, cells=cells, align="left") for name, cells in labels.items()),
         *(Column(title=name, cells=[_cell(run.at[name]) for run in runs]) for name in axes),
         Column(title=measure.time_title, unit=f"[{unit}]", cells=[x for x, _, _ in times]),
-        interval_column("90 % interval", f"[{unit}]", [(x, y) for _, x, y in times]),
+        interval_column("90% interval", f"[{unit}]", [(x, y) for _, x, y in times]),
         Column(
             title="cost",
             unit="[p]" if measure.is_relative else "[p x s]",

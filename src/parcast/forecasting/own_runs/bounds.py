@@ -38,16 +38,16 @@ STEPS: Final = 50  # of bisection
 QUANTILES: Final = (0.05, 0.5, 0.95)
 UNLIKELY: Final = 0.005  # probability of a bound by the other runs, from which it contradicts [D]
 LEAST: Final = 1e-300  # probability
-TO_THE_END: Final = float(np.log(10))  # of a 90 % interval, in scales of the Laplace distribution
+TO_THE_END: Final = float(np.log(10))  # of a 90% interval, in scales of the Laplace distribution
 MOST_BOUNDS: Final = 100  # at once [D]
-SURE: Final = -3.5  # normal number of a bound that says nothing: all but 0.02 % lies above [D]
+SURE: Final = -3.5  # normal number of a bound that says nothing: all but 0.02% lies above [D]
 
 
 class LogTimes(NamedTuple):
     """Answers at some points, (points,) each."""
 
     log_time: Array  # log of time in seconds
-    half_width: Array  # of its 90 % interval
+    half_width: Array  # of its 90% interval
     skew: Array  # of the half-width, more up and less down
 
     @property

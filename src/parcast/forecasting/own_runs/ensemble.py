@@ -267,7 +267,7 @@ class Follows(NamedTuple):
 def laws_followed(
     laws: LawsOfAll, log_time: Array, p: float, of: LawSet = OF_TIME
 ) -> list[Follows | None]:
-    """For each series the simplest law that fits it within 2 %, and forecasts as is forecast.
+    """For each series the simplest law that fits it within 2%, and forecasts as is forecast.
 
     `log_time`, (series,), is what is forecast for `p` processors. A law has been recognised where
     the laws have half of the say or more.

@@ -4,7 +4,7 @@ Between the measured counts the time is interpolated, a straight line in log-log
 largest it is forecast by `parcast.forecasting.own_runs.ensemble`; below the smallest likewise,
 with the counts in the opposite order. Everything is computed for many series at once.
 
-The half-widths of the 90 % intervals of log time come from how wrong such forecasts *were* on
+The half-widths of the 90% intervals of log time come from how wrong such forecasts *were* on
 measured series of real programs, never from the residuals of one fit. Beyond the measured counts:
 
     half-width = 2.5 * reach/(reach + 0.3) * (disagreement * backtest)^0.36
@@ -48,7 +48,7 @@ UNKNOWN_BEND = 0.5  # between two counts with none around them
 WIDEST_BEND = 2.0  # a larger one is an outlier, not a trend
 UNKNOWN_NOISE = 0.05  # of runs that were not repeated
 QUIETEST = 0.005  # no series is trusted to repeat better than this
-NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
+NORMAL_90 = 1.645  # half-width of a normal 90% interval in standard deviations
 
 
 def pooled_noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
@@ -64,7 +64,7 @@ def pooled_noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
 
 
 def beyond(*, reach: Array, disagreement: Array, backtest: Array) -> Array:
-    """Half-width of the 90 % interval of log time beyond the measured counts, without noise.
+    """Half-width of the 90% interval of log time beyond the measured counts, without noise.
 
     All arguments are logarithms; `backtest` is NaN where nothing was held back.
     """
@@ -91,7 +91,7 @@ def hidden(*, reach: Array, change: Array, noise: Array, laws: LawSet = OF_TIME)
 
 
 def between(*, distance: Array, bend: Array) -> Array:
-    """Half-width of the 90 % interval of log time between two measured counts, without noise."""
+    """Half-width of the 90% interval of log time between two measured counts, without noise."""
     bent = np.where(np.isnan(bend), UNKNOWN_BEND, np.minimum(np.abs(bend), WIDEST_BEND))
     return np.asarray(BETWEEN * np.sqrt(distance * (bent + 0.05)))
 
@@ -111,7 +111,7 @@ class MeasuredCurve:
     """What the measured counts of each series say about other counts; see `curve_from`."""
 
     log_time: Array  # (series, points): log of time in seconds
-    half_width: Array  # (series, points): of its 90 % interval
+    half_width: Array  # (series, points): of its 90% interval
     reach: Array  # (series, points): how many times beyond the measured counts; 1 inside
     weights: Array  # (series, members): of the members of the near forecast upwards
     laws: LawsOfAll  # through all counts, of the forecast upwards

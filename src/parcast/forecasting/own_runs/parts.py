@@ -13,7 +13,7 @@ with or without its constant term, with a probability of [1]_
 
 for n counts, and k terms whose best fit leaves chi^2. Then the counts are varied by their errors,
 scaled by what this fit leaves, and the law is fitted to them [2]_. The `SAMPLES` splits that
-follow are the answer: their 5 % and 95 % quantiles, and the split next to their medians. A part
+follow are the answer: their 5% and 95% quantiles, and the split next to their medians. A part
 that is 0 in a fit may be as large as a rise of chi^2 by 1.645^2 allows, so that no interval ends
 where the runs cannot tell. Two or three counts hardly tell constant from growing work, and the
 interval says so.
@@ -184,7 +184,7 @@ class TimeParts:
     """Shares of the times of a series at some counts, with the ends of their intervals."""
 
     share: Array  # (points, parts): shared, constant, growing; they sum to 1 [1]
-    lower: Array  # of the 90 % interval [1]
+    lower: Array  # of the 90% interval [1]
     upper: Array
     laws: tuple[tuple[str, float], ...]  # and their weights, the largest first [1]
 

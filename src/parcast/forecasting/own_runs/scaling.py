@@ -9,8 +9,8 @@ grows with p and time should stay constant::
 with p0 the smallest measured count, as many programs do not fit on one processor. The weak speedup
 is Gustafson's scaled speedup [1]_, of the work and not of the time.
 
-Which it was is not given by times: 100 s at 1 and at 8 processors are an efficiency of 100 % if
-the work grew, and of 12.5 % if it did not. So it is weak scaling where the user says so or where a
+Which it was is not given by times: 100 s at 1 and at 8 processors are an efficiency of 100% if
+the work grew, and of 12.5% if it did not. So it is weak scaling where the user says so or where a
 column `n`, the problem size, grows with p, and strong scaling otherwise. The rule is the same for
 all series of a question, for a forecast, a knee and a match, and over several axes.
 

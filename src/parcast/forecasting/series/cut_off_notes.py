@@ -102,7 +102,7 @@ def contradiction(
     ).tolist()
     yield RankedWarning(
         f"A run at {places[worst]} was stopped after {measure.time_text(bound)}, where the other "
-        f"runs forecast {measure.time_text(time)} (90 % interval to {measure.time_text(upper)}). "
+        f"runs forecast {measure.time_text(time)} (90% interval to {measure.time_text(upper)}). "
         "If it hung, leave it out. If not, the program scales worse there: measure nearer to it.",
         kind="stopped run contradicts",
         rank=Rank.SERIOUS,

@@ -276,7 +276,7 @@ def warning_of_width(p: float, width: float, remedy: str) -> Iterator[str]:
     if width <= WIDE:
         return
     yield RankedWarning(
-        f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}: "
+        f"The 90% interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}: "
         f"{remedy}.",
         kind="wide interval",
         rank=Rank.SERIOUS,
@@ -288,9 +288,7 @@ def _warning_of_reach(p: float, last: float, reach: float, *, helped: bool) -> s
     """Warn of a count that lies far beyond the largest measured one."""
     is_far = reach > FAR and not helped
     checked = (
-        " That far out, 50 to 80 % of such intervals contained the measured time."
-        if is_far
-        else ""
+        " That far out, 50 to 80% of such intervals contained the measured time." if is_far else ""
     )
     return RankedWarning(
         f"p = {p} is an extrapolation to {format_quantity(reach, 'count')}x the largest measured "

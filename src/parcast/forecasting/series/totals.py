@@ -8,9 +8,9 @@ interval of a sum reaches as far up as
 
 with e how far up the interval of each call path reaches, and down likewise. The errors of call
 paths of one run are not independent; they are taken to be correlated by c = 1/2, as in
-`own_runs.call_paths` [D]. With the largest count of 152 profiles of 13 sets held out, 93 % of
-these intervals contained the measured sum, 88 % as the mean of the sets; 88 and 76 % with
-c = 0, 95 and 95 % with c = 1 (`benchmarks/totals.py`, 29 November 2026).
+`own_runs.call_paths` [D]. With the largest count of 152 profiles of 13 sets held out, 93% of
+these intervals contained the measured sum, 88% as the mean of the sets; 88 and 76% with
+c = 0, 95 and 95% with c = 1 (`benchmarks/totals.py`, 29 November 2026).
 """
 
 from collections.abc import Sequence

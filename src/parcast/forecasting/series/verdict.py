@@ -3,8 +3,8 @@
 A program *does not scale* where its work is taken to be fixed and its measured times hardly fall
 (`own_runs.scaling.falls_with_p`). Of the call paths of a run the longest one speaks.
 
-There is *no forecast* at a count where the 90 % interval spans more than thirtyfold, or, beyond
-the measured counts, where the method was wrong by more than 100 % when it was tested on the
+There is *no forecast* at a count where the 90% interval spans more than thirtyfold, or, beyond
+the measured counts, where the method was wrong by more than 100% when it was tested on the
 largest of them. A number is shown there, but no count is chosen there: not as a knee, not by
 `match`, not for the next run.
 """
@@ -39,7 +39,7 @@ NEARLY_EQUAL: Final = 0.05  # relative difference of times that take "as long" [
 TOO_CLOSE: Final = 1.5  # factor between the counts below which times show no scaling [D]
 MOST_NAMED: Final = 4  # counts
 FURTHEST_RUN: Final = 4.0  # times the largest measured count, of a run that is advised unasked [D]
-COUNTS_A_DOUBLING: Final = 24  # steps of 3 % between the counts that are looked at
+COUNTS_A_DOUBLING: Final = 24  # steps of 3% between the counts that are looked at
 COPIES: Final = (
     "Were these independent copies? Under the mpirun of another MPI each rank runs alone, and the "
     "program says that it has 1 process."
@@ -211,7 +211,7 @@ def _no_forecast(
     if widths[widest] > WIDEST_USEFUL:
         factor = format_quantity(float(widths[widest]), "count", 2)
         at = f" at p = {whole(float(p[widest]))}" if len(p) > 1 else ""
-        why = f"the 90 % interval{at} spans a factor of {factor}"
+        why = f"the 90% interval{at} spans a factor of {factor}"
     else:
         why = f"tested at p = {whole(last)}, it was {percent(error)} too high"
     text = f"No forecast at p = {counts}: {why}."

@@ -29,12 +29,12 @@ Each but the last is asked for what lies furthest in the direction of the questi
 every fifth run for one in between. A member that missed by ``e`` in the logarithm of time gets
 its vote times ``1 / (e + 0.1)`` as its weight, and the forecast is the weighted mean of the
 logarithms. The member along p is itself made from many forecasts and has eight votes. Own counts
-have a share of 85 % where there are any: they were better than the others together. All runs have
+have a share of 85% where there are any: they were better than the others together. All runs have
 the same weight: known deviations of means, which weigh the counts of a series, are not used.
 
-The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
+The half-width of the 90% interval adds in quadrature how far the curve along p can be trusted
 (`parcast.forecasting.own_runs.measured`), the same rule for what lies beyond the other axes, twice
-the half-width of the kriging's own 90 % interval at the values asked for, brought into the
+the half-width of the kriging's own 90% interval at the values asked for, brought into the
 measured range, twice the disagreement of the members, and the noise of the runs. The method and
 its constants are parcast's own [D]; the study behind them, with the coverage reached, is in
 ``docs/explanation/several-parameters.md``.
@@ -213,7 +213,7 @@ class Doubts:
     noise: Array  # half-width that the noise of the runs alone gives
 
     def half_width(self) -> Array:
-        """Half-width of the 90 % interval of log time, shape (points,)."""
+        """Half-width of the 90% interval of log time, shape (points,)."""
         squares = self.along**2 + self.beyond**2 + self.noise**2
         squares = squares + (DEVIATIONS * measured.NORMAL_90 * self.deviation) ** 2
         squares = squares + (DISAGREEMENTS * self.disagreement) ** 2

@@ -145,7 +145,7 @@ class _Judged:
         worst = int(failing[np.argmax(self.width[i, failing])])
         width = float(self.width[i, worst])
         if width > WIDEST_USEFUL:
-            why = f"the 90 % interval spans a factor of {format_quantity(width, 'count', 2)}"
+            why = f"the 90% interval spans a factor of {format_quantity(width, 'count', 2)}"
         elif self.faster[i, failing].any():
             name = self.answered.runs.names[int(self.faster[i, failing].max())]
             why = f"a larger {name} would run faster there than a smaller one"

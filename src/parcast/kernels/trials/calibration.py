@@ -64,7 +64,7 @@ RATES: Final = ("W", "u", "B")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capacity:
-    """One constant of a calibrated law, with its 90 % interval; its value may not be determined.
+    """One constant of a calibrated law, with its 90% interval; its value may not be determined.
 
     Then the finite end is a bound: a rate is at least `lower`, a startup at most `upper`.
     """

@@ -33,7 +33,7 @@ HELP: Final = """Test whether the law of a program predicts its runs on this mac
 
 Prints predicted and measured times, and whether the law holds. Small sizes are timed and the
 capacities of the law are fitted to them; larger sizes and other rank counts are predicted
-with 90 % intervals, then run and compared. A program takes about a minute.
+with 90% intervals, then run and compared. A program takes about a minute.
 
 NAME is a program of `parcast run`, or all; without it, the programs are listed. LIST is a list of
 rank counts: 1,2 or 1..8 or 1..8x2 (doubling). SIZES is a list of problem sizes: 1e5,2e5.

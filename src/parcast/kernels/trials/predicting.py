@@ -36,7 +36,7 @@ FEW: Final = 20  # runs below which quantiles are not read off [1]
 
 
 def scatter(cells: Cells) -> tuple[float, float]:
-    """5 % and 95 % quantile of how the logarithm of a run's time differs from its cell's median.
+    """5% and 95% quantile of how the logarithm of a run's time differs from its cell's median.
 
     The larger sizes of the calibration count, as short runs scatter more.
     """
@@ -81,7 +81,7 @@ def doubt_of_small_sizes(there: Array, calibrated: Array) -> Array:
 def interval(
     predicted: Array, spread: tuple[float, float], deviation: Array
 ) -> tuple[Array, Array]:
-    """Ends of the 90 % interval of a run [s], from what `scatter` gave and its law's deviation."""
+    """Ends of the 90% interval of a run [s], from what `scatter` gave and its law's deviation."""
     low, high = (np.hypot(x, Z * deviation) for x in spread)
     return np.asarray(predicted * np.exp(-low)), np.asarray(predicted * np.exp(high))
 

@@ -99,7 +99,7 @@ class MessageCurve:
 def fit_messages(volume: ArrayLike, time: ArrayLike) -> MessageCurve:
     """Lines that fit messages of `volume` [B] and `time` [s], (runs,), cut where they bend.
 
-    Each cut halves a mean relative error of at least 10 % that one line has, and leaves at least
+    Each cut halves a mean relative error of at least 10% that one line has, and leaves at least
     four sizes below and three above it.
 
     Examples

@@ -116,7 +116,7 @@ def approximations(phase: SpmdTables, demand: Demands) -> Iterator[str]:
     if phase.io.kind == "synchronous" and phase.bursts == "fixed" and queues.any():
         yield (
             "Imbalanced processors that queue for the network before they join are solved by an "
-            "approximation: against simulations 1.0 % off on average, 7.7 % at worst. Check it: "
+            "approximation: against simulations 1.0% off on average, 7.7% at worst. Check it: "
             f"{SIMULATE}"
         )
 

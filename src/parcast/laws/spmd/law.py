@@ -401,7 +401,7 @@ class SpmdPhase(SpmdTables):
         if joins and self.is_exponential and not self.has_many_bursts:
             yield (
                 "Geometric numbers of bursts with exponential times are solved by equation (16), "
-                "which is up to 29 % too high for few bursts per cycle. Check it: "
+                "which is up to 29% too high for few bursts per cycle. Check it: "
                 f"{SIMULATE}"
             )
 

@@ -24,8 +24,8 @@ a group or of all [D].
 The last two, whose processors never join, assume exponential services; for others T is multiplied
 by what `two_varied_queues` says of them over what it says of exponential ones [D]. Then the
 computing times count as well. Where the clusters cannot be equal, T is that of the largest, with
-which a program ends [D]: up to 3 % too high where the network is busy, because the smaller ones
-end earlier and leave it to them, and up to 2 % too low where several are the largest, because the
+which a program ends [D]: up to 3% too high where the network is busy, because the smaller ones
+end earlier and leave it to them, and up to 2% too low where several are the largest, because the
 last of them counts. Of the number of customers of (20)-(22) the print says two things: p in (20)
 and (21), p/c in (22) and in the text. It is p/c, which simulation confirms.
 
@@ -56,7 +56,7 @@ from parcast.queueing.time_laws import ServiceLaw, exponential_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import VariedQueues, two_varied_queues
 
-FEW_CYCLES = 20  # from here on times are within 1.5 % of simulation, nearly always
+FEW_CYCLES = 20  # from here on times are within 1.5% of simulation, nearly always
 
 
 def ends_apart(phase: SpmdTables) -> bool:

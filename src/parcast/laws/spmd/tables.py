@@ -63,7 +63,7 @@ Variability = Annotated[
             "anyOf": [
                 {"enum": ["none", "exponential", "uniform"], "type": "string"},
                 {"type": "number", "minimum": 0, "maximum": WIDEST_CV},
-                {"type": "string", "pattern": "^[0-9.]", "examples": ["5 %"]},
+                {"type": "string", "pattern": "^[0-9.]", "examples": ["5%"]},
             ]
         }
     ),
@@ -361,6 +361,6 @@ class SpmdTables(Phase):
 
     @property
     def has_many_bursts(self) -> bool:
-        """Whether a cycle is known to have so many bursts that equation (16) is right to 1 %."""
+        """Whether a cycle is known to have so many bursts that equation (16) is right to 1%."""
         bursts = self.bursts_per_io
         return not bursts.expression.axes and float(bursts({})) >= MANY_BURSTS

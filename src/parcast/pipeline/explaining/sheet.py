@@ -242,7 +242,7 @@ def _facts_of_source(result: PipelineSchedule) -> Iterator[Fact]:
     )
     yield Fact(
         "work",
-        f"in each step {half} of {size} ranks (50 %) work on items and {half} merge",
+        f"in each step {half} of {size} ranks (50%) work on items and {half} merge",
     )
     yield Fact(
         "cycle", f"{counted(length, 'step')}, in which {counted(half * length, 'item')} are taken"

@@ -49,8 +49,8 @@ where the batches divide evenly. Waiting for the channel counts in the drain onl
 it a processor has other work; there a path waits for at most the messages of its first level.
 
 Compared with list schedules of the same tree (`tests/pipeline/law/greedy.py`), constant times, 2
-to 16 processors and merges of up to twice a task: median error 0.3 %, at worst 2.6 % for 1000
-items; 1.4 % and 20 % for 100.
+to 16 processors and merges of up to twice a task: median error 0.3%, at worst 2.6% for 1000
+items; 1.4% and 20% for 100.
 
 References
 ----------

@@ -16,7 +16,7 @@ the others about the law of the least distances, which an outlier hardly moves. 
 of linear regression, with the scatter of the runs about the law.
 
 Use it where a few runs exist: it contains what the formulas leave out, such as a start-up time.
-The measured times of the source follow it within 1.7 % [1]_; its formulas are up to 27 % too low.
+The measured times of the source follow it within 1.7% [1]_; its formulas are up to 27% too low.
 
 References
 ----------
@@ -51,7 +51,7 @@ NORMAL: Final = 1.4826  # standard deviation of a normal law over its median dis
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Constant:
-    """A constant of the calibrated law with its 90 % interval."""
+    """A constant of the calibrated law with its 90% interval."""
 
     value: float  # [s]
     lower: float
@@ -91,7 +91,7 @@ class CalibratedLaw:
     def interval(
         self, items: ArrayLike, p: ArrayLike, *, pipelines: ArrayLike = 1
     ) -> tuple[Array, Array]:
-        """Where a measured time of other runs is expected in 90 % of cases [s]."""
+        """Where a measured time of other runs is expected in 90% of cases [s]."""
         terms = self._terms(items, p, pipelines)
         time = terms @ self._constants
         variance = np.einsum("...i,ij,...j", terms, self._covariance, terms)
@@ -135,7 +135,7 @@ class CalibratedLaw:
             lines.append(f"x levels     {self.level}")
         error = in_percent(self.largest_error)
         used = len(self.residuals) - len(self.outliers)
-        lines.append(f"{used} runs, largest error {error} %")
+        lines.append(f"{used} runs, largest error {error}%")
         return "\n".join([*lines, *self.warnings])
 
     @property
@@ -324,7 +324,7 @@ def _constants(values: Array, covariance: Array, freedom: int) -> Iterator[Const
 
 
 def _quantile(freedom: int) -> float:
-    """Half-width of a 90 % interval, in standard deviations estimated from so few runs."""
+    """Half-width of a 90% interval, in standard deviations estimated from so few runs."""
     return float(stats.t.ppf((1.0 + LEVEL) / 2.0, freedom))
 
 

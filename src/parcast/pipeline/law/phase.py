@@ -312,7 +312,7 @@ class PipelinePhase(Phase):
                 yield (
                     f"Fewer than {FEW_BATCHES} batches for each processor "
                     f"({_first(each, few):.2g} at p = {_first(p, few):g}): there the law was up "
-                    "to 15 % from simulations, and 33 % too high where the channel is the "
+                    "to 15% from simulations, and 33% too high where the channel is the "
                     "bottleneck."
                 )
             return
@@ -321,7 +321,7 @@ class PipelinePhase(Phase):
             yield (
                 f"Fewer than {FEW_STEPS} steps of each pipeline ({_first(k, few):.2g} at p = "
                 f"{_first(p, few):g}): where tasks vary the time is too low, in simulations of "
-                f"exponential ones by up to 73 %. A simulation takes their variation: {SIMULATE}"
+                f"exponential ones by up to 73%. A simulation takes their variation: {SIMULATE}"
             )
 
     @property

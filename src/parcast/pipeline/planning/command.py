@@ -29,7 +29,7 @@ HELP: Final = """Choose ranks, pipelines, fan-in and batch of a parallel pipelin
 
 Prints how many ranks to ask for, the options of `parcast run`, why, and the best plan for other
 numbers of ranks. In a plan no stage (merges, messages, fetching) takes longer than the task. Of
-these plans the one of the least time is chosen, with the fewest ranks within 5 % of it.
+these plans the one of the least time is chosen, with the fewest ranks within 5% of it.
 
 The costs are given by options, by a PROGRAM file with law = "pipeline", or by --trace of a small
 run; options replace what a file says. TIME is such as 5ms or "5ms +- 10%". Of a MACHINE file the

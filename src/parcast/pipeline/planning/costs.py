@@ -117,7 +117,7 @@ class ReductionCosts:
     def samples(self, count: int, seed: int) -> Self:
         """Give samples of the uncertain costs, columns that broadcast against plans.
 
-        Costs have lognormal laws whose 90 % interval is the value over and times 1 + spread,
+        Costs have lognormal laws whose 90% interval is the value over and times 1 + spread,
         growths normal ones of that half-width; drawn as a Latin hypercube.
         """
         random = np.random.default_rng(seed)

@@ -39,7 +39,7 @@ BINS: Final = 8  # of message sizes
 
 
 class Power(NamedTuple):
-    """y = value * x^growth, with the half-widths of 90 % intervals."""
+    """y = value * x^growth, with the half-widths of 90% intervals."""
 
     value: float
     growth: float

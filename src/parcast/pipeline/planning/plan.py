@@ -76,7 +76,7 @@ def plan_pipeline(
     Plans of up to `ranks` are evaluated by the law of the pipeline: of every number of ranks up to
     128, and of 64 numbers in each doubling above. Of those in which no stage (merges, messages,
     fetching) takes longer than the task, the one of the least time with the fewest ranks within
-    5 % of it is recommended; one rank always is such a plan. Give the costs as numbers, in a
+    5% of it is recommended; one rank always is such a plan. Give the costs as numbers, in a
     program file with a phase of ``law = "pipeline"``, or by the trace of a small run; numbers
     replace what a file or a trace says.
 
@@ -124,7 +124,7 @@ def plan_pipeline(
     per_node : int, optional
         Ranks of a node. Plans of several nodes use whole ones, and the answer names them. [1]
     within : float, optional
-        Longest time allowed: the plan of the fewest ranks whose 90 % interval ends within it is
+        Longest time allowed: the plan of the fewest ranks whose 90% interval ends within it is
         recommended. [s]
     efficiency : float, optional
         Least efficiency allowed. Where faster messages or fetches make one rank faster as well,
@@ -345,7 +345,7 @@ def _plans(
 def _recommended(plans: tuple[RankPlan, ...], *, by_ranks: bool) -> tuple[int | None, int | None]:
     """Places of the recommended plan and of the fastest one.
 
-    Recommended are the fewest ranks within 5 % of the least time, or of all that meet a limit.
+    Recommended are the fewest ranks within 5% of the least time, or of all that meet a limit.
     """
     fits = np.array([plan.fits for plan in plans])
     if not fits.any():

@@ -84,7 +84,7 @@ def reasons_of(
         why = (
             "meet the limit, with their intervals"
             if limits.within is not None
-            else "come within 5 % of the least time"
+            else "come within 5% of the least time"
         )
         yield f"the fewest ranks that {why}; {fastest.ranks} ranks take the least, {least}"
 
@@ -200,7 +200,7 @@ def verdict_of(plans: Sequence[RankPlan], limits: PlanLimits) -> Iterator[str]:
         else:
             yield (
                 f"no balanced plan keeps {limit} surely: with {_shape(least)} it takes {time}, "
-                f"and its 90 % interval reaches {upper}. Costs that are known better narrow it, "
+                f"and its 90% interval reaches {upper}. Costs that are known better narrow it, "
                 "such as those of a longer trace"
             )
         if limits.ranks == limits.measured:
@@ -238,7 +238,7 @@ def warnings_of(costs: ReductionCosts, plan: RankPlan | None) -> Iterator[str]:
     if each < FEW_BATCHES:
         yield (
             f"Fewer than {FEW_BATCHES} batches for each rank ({each:.2g}): there the law was up "
-            "to 15 % from simulations, and it is too low where tasks vary."
+            "to 15% from simulations, and it is too low where tasks vary."
         )
     if costs.cores is not None and plan.ranks > costs.cores:
         yield f"{plan.ranks} ranks share {costs.cores} cores."
@@ -259,8 +259,8 @@ def _named(stage: str) -> str:
 
 
 def _share(value: float) -> str:
-    """Write an efficiency: 99.9 %, not 100 %."""
-    return f"{100 * value:.3g} %"
+    """Write an efficiency: 99.9%, not 100%."""
+    return f"{100 * value:.3g}%"
 
 
 def _times(ratio: float) -> str:

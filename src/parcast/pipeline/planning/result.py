@@ -36,7 +36,7 @@ class RankPlan:
     fan_in: int
     batch: int  # items that a rank takes at a time [1]
     time: float  # [s]
-    lower: float  # lower end of the 90 % interval that follows from the uncertain costs [s]
+    lower: float  # lower end of the 90% interval that follows from the uncertain costs [s]
     upper: float  # upper end of it [s]
     speedup: float  # over one rank [1]
     efficiency: float  # speedup over ranks, or over the cores that they share [1]
@@ -103,7 +103,7 @@ class PipelinePlan(Decision):
     _said = "parcast.pipeline.planning.sheet:said_of"
     _below = "parcast.pipeline.planning.picture:draw_stages"
 
-    costs: ReductionCosts  # units are in its keys; `spreads` are half-widths of 90 % intervals
+    costs: ReductionCosts  # units are in its keys; `spreads` are half-widths of 90% intervals
     schedule: Schedule
     plans: tuple[RankPlan, ...]  # by rising ranks
     chosen: int | None  # place of the recommended plan; None: none is balanced within the limits
@@ -154,7 +154,7 @@ class PipelinePlan(Decision):
         if self.limits.within is not None:
             limits.append(f"within {format_quantity(self.limits.within, 'time')}")
         if self.limits.efficiency is not None:
-            limits.append(f"efficiency of at least {100 * self.limits.efficiency:.3g} %")
+            limits.append(f"efficiency of at least {100 * self.limits.efficiency:.3g}%")
         kind = ", published schedule" if self.schedule == "source" else ""
         return f"Pipeline of {counted(self.costs.items, 'item')}{kind}, {', '.join(limits)}"
 

@@ -31,7 +31,7 @@ class Estimates:
     """Mean times of a pipeline, and how many runs they are from."""
 
     time: float  # [s]
-    half_width: float  # of its 90 % interval, with that of the extrapolation [s]
+    half_width: float  # of its 90% interval, with that of the extrapolation [s]
     work: float  # of tasks, merges and fetching, all ranks [s]
     overhead: float  # of messages, all ranks [s]
     waiting: float  # for messages that were under way, all ranks [s]
@@ -63,7 +63,7 @@ def simulate_pipeline(
     executor: Executor | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Estimates:
-    """Simulate a pipeline until half the 90 % interval is below `precision` of the mean time.
+    """Simulate a pipeline until half the 90% interval is below `precision` of the mean time.
 
     Where nothing is random one run is enough.
 

@@ -21,7 +21,7 @@ HELP: Final = """Test whether the law of the pipeline predicts its runs on this 
 
 Small runs of a synthetic job are made; larger runs are predicted by the stated formulas, with the
 measured time of a message, and calibrated, and then made and compared. The law agrees if the
-calibrated one has a median error of at most 10 % and a worst of at most 25 %.
+calibrated one has a median error of at most 10% and a worst of at most 25%.
 
 JOB is a Python file in place of the synthetic job, and ARGUMENTs are its items, as parcast run
 pipeline takes them.

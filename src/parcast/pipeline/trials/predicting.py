@@ -29,7 +29,7 @@ from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.trials.observation import PipelineTrial, Point, Schedule
 
 CALIBRATED: Final = "calibrated"
-Z: Final = 1.645  # of the middle 90 % of a normal law
+Z: Final = 1.645  # of the middle 90% of a normal law
 LAUNCHES: Final = 0.03  # standard deviation of what launches and sizes differ in, relative [1] [D]
 
 
@@ -144,7 +144,7 @@ def predicted(
 
 
 def expected_in(point: Point, calibration: CalibratedLaw) -> tuple[float, float]:
-    """90 % interval of a run: that of the regression, and what one launch does not show [s]."""
+    """90% interval of a run: that of the regression, and what one launch does not show [s]."""
     at, pipelines = (point.items, point.layout.total), point.layout.pipelines
     time = float(calibration.time(*at, pipelines=pipelines))
     _, upper = calibration.interval(*at, pipelines=pipelines)

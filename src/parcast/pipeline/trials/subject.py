@@ -70,7 +70,7 @@ MOST_RANKS: Final = 4096
 TASK: Final = 0.02  # processor time of a task [s]
 SLOW_TASK: Final = 0.05  # where hosts get a share of a core, in slices of a millisecond [s]
 SHARE: Final = 0.15  # below its share of a core, that a host of a testbed may be [1] [D]
-# The mean error of the source's own table is 10 %, and its largest one 26 %. [S]
+# The mean error of the source's own table is 10%, and its largest one 26%. [S]
 RULE: Final = Rule(median=0.10, worst=0.25, cases="row")
 MEANINGS: Final[dict[Schedule, dict[str, str]]] = {
     "adaptive": {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HELP: Final = """Compare the prediction of a description with runs that you have.
 
 Prints predicted and measured times of each configuration with signed errors, how many runs lie in
-their 90 % intervals, and whether the law holds. Runs that the description was fitted to count
+their 90% intervals, and whether the law holds. Runs that the description was fitted to count
 apart: only the others show how well it predicts.
 
 PROGRAM and MACHINE are TOML files as in `parcast predict`; MACHINE may be left out if PROGRAM

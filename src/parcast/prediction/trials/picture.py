@@ -1,7 +1,7 @@
 """Pictures of a described program beside its runs: over p, on the surface of the law, errors.
 
 Over p, the first panel has times, one colour for each value of a second axis: a line is predicted,
-with its 90 % interval, and markers are measured. The second has speedups. Runs that the
+with its 90% interval, and markers are measured. The second has speedups. Runs that the
 description was fitted to are hollow. On the surface of the law a stem leads from what was
 predicted to what was measured. The map of errors has a field for each configuration.
 """
@@ -232,10 +232,10 @@ def _notes(validation: ProgramValidation) -> list[str]:
     if any(x.was_fitted for x in validation.cases):
         notes.append("Hollow: used to fit the description.")
     if validation.coverage is not None:
-        notes.append("Bands: 90 % interval of a run.")
+        notes.append("Bands: 90% interval of a run.")
     if accuracy is not None:
         notes.append(
-            f"Median error {100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %."
+            f"Median error {100 * accuracy.median:.1f}%, worst {100 * accuracy.worst:.1f}%."
         )
     return [" ".join(notes)]
 
@@ -308,7 +308,7 @@ def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
         error = signed_percent(x.error() or 0.0)
         marks[place] = error + "*" * (x.is_inside is False) + "'" * x.was_fitted
         there = ", ".join(axis.says(x.case.columns[axis.name]) for axis in (first, second))
-        outside = ", outside its 90 % interval" * (x.is_inside is False)
+        outside = ", outside its 90% interval" * (x.is_inside is False)
         told[place] = f"{there}: error {error} %{outside}{', used to fit' * x.was_fitted}"
     most = float(np.clip(np.nanmax(np.abs(field)), PALEST, WIDEST))
     is_own = ax is None
@@ -341,6 +341,6 @@ def _errors(validation: ProgramValidation, ax: "Axes | None") -> "Figure":
             ax.text(i, j, text, ha="center", va="center", fontsize="small", color=colour)
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
     if is_own:
-        known = "*: outside its 90 % interval. ': used to fit the description."
+        known = "*: outside its 90% interval. ': used to fit the description."
         canvas.writer().add_legend(figure, {}, notes=[known])
     return figure

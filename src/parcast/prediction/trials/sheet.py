@@ -91,7 +91,7 @@ def _grids(validation: ProgramValidation) -> Iterator[Table]:
             for y in varied[across]
         ]
         is_marked = any(x.was_fitted for x in here.values())
-        legend = "predicted / measured time - 1; *: outside its 90 % interval"
+        legend = "predicted / measured time - 1; *: outside its 90% interval"
         if any((x.error() or 0.0) >= FAR_OFF for x in validation.cases):
             legend += f"; {FACTOR}"
         yield Table(

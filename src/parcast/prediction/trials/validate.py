@@ -58,7 +58,7 @@ class PredictedConfigurations:
 
     parts: Breakdown  # [s]
     time: Array  # [s]
-    lower: Array | None  # ends of the 90 % interval of a run [s]
+    lower: Array | None  # ends of the 90% interval of a run [s]
     upper: Array | None
     warnings: tuple[str, ...]
 
@@ -93,7 +93,7 @@ def validate_program(
     -------
     ProgramValidation
         Predicted and measured times [s] and signed errors [1] of every configuration, which of
-        them the description was fitted to, and how many runs lie in their 90 % intervals.
+        them the description was fitted to, and how many runs lie in their 90% intervals.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 The size of a chunk and its random numbers follow from its place alone, and results are used in
 order, so that they do not depend on where and when chunks are run.
 
-Means have 90 % intervals, whose half width is Student's: t(0.95, n-1) s/sqrt(n) for n independent
+Means have 90% intervals, whose half width is Student's: t(0.95, n-1) s/sqrt(n) for n independent
 samples of deviation s. Means of replications are independent; means of batches within a run nearly
 are if the batches are long (section 9.5.3 of [1]_). Moments are merged as in [2]_, so that samples
 need not be kept.
@@ -52,18 +52,18 @@ class MeanEstimate:
     """A mean and how far it may be off; of times in seconds, of fractions in 1."""
 
     value: float
-    half_width: float  # of the 90 % interval
+    half_width: float  # of the 90% interval
     deviation: float  # standard deviation of one sample
     samples: int  # [1]
 
     @property
     def low(self) -> float:
-        """Lower end of the 90 % interval."""
+        """Lower end of the 90% interval."""
         return self.value - self.half_width
 
     @property
     def high(self) -> float:
-        """Upper end of the 90 % interval."""
+        """Upper end of the 90% interval."""
         return self.value + self.half_width
 
 

@@ -27,7 +27,7 @@ Replications are independent, and simulated many at once in NumPy. They are deal
 sizes and random streams follow from the seed and the network alone, so that results do not depend
 on the number of workers; memory is that of the chunks. The intervals are those of
 `parcast.queueing.simulation.rounds`. If a precision is requested, replications are added until the
-interval is that narrow, which makes it cover the truth slightly less often than 90 % of the time
+interval is that narrow, which makes it cover the truth slightly less often than 90% of the time
 (section 9.4.1 of [1]_).
 
 References

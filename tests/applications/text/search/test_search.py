@@ -138,7 +138,7 @@ def test_snippets_have_their_places_in_the_original_file(tmp_path):
 
 
 def test_words_of_a_long_text_are_those_of_its_blocks(monkeypatch):
-    text = "The node's queue\n\nwasn't empty: 93 % of e\u0301tudes " * 20
+    text = "The node's queue\n\nwasn't empty: 93% of e\u0301tudes " * 20
     monkeypatch.setattr(in_words, "BLOCK", 7)
     blocks = list(in_words.blocks_of(text))
     assert len(blocks) > 20
@@ -148,7 +148,7 @@ def test_words_of_a_long_text_are_those_of_its_blocks(monkeypatch):
 
 
 def test_words_are_compared_in_one_form():
-    text = "The node's CPUs weren't idle: 93 % of Ω-cycles, STRASSE Straße Cafe\u0301"
+    text = "The node's CPUs weren't idle: 93% of Ω-cycles, STRASSE Straße Cafe\u0301"
     expected = ["the", "node's", "cpus", "weren't", "idle", "93", "of", "ω", "cycles"]
     expected += ["strasse", "strasse", "café"]
     assert words_of(text) == expected

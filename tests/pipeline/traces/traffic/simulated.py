@@ -2,7 +2,7 @@
 
 `KINDS` are sources of gaps and lengths, each violating other conditions, to see what the check
 says of them: gaps with a mean of 1 ms, lengths of 20 kB, so that a capacity of 50 MB/s is used by
-40 %.
+40%.
 """
 
 from collections.abc import Callable

@@ -103,7 +103,7 @@ def test_intervals_contain_the_true_mean_about_as_often_as_they_say():
         values = 10 + follow(1000, 0.7, seed)
         (low, high), _ = intervals_of(values, np.random.default_rng(seed))
         contained += low <= 10 <= high
-    assert 80 <= contained <= 98  # of 100, at 90 %
+    assert 80 <= contained <= 98  # of 100, at 90%
 
 
 def test_intervals_of_cv2_contain_the_true_one_about_as_often_as_they_say():

@@ -2,9 +2,9 @@
 
 A token has no white space in it. The tokens of the Penn Treebank have contractions apart.
 
->>> text = "Dr. Ruiz didn't use node-07 at 6:30 p.m. today. It's 4.2% slower!"
+>>> text = "Dr. Ruiz didn't use node-07 at 6:30 p.m. today. It's 4.2 times slower!"
 >>> [" ".join(sentence.words) for sentence in sentences(text)]
-["Dr. Ruiz did n't use node-07 at 6:30 p.m. today .", "It 's 4.2 % slower !"]
+["Dr. Ruiz did n't use node-07 at 6:30 p.m. today .", "It 's 4.2 times slower !"]
 """
 
 import re

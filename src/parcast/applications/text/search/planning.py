@@ -49,7 +49,7 @@ Examples:
   parcast plan search 'mail/2024-0[1-3]*' --documents 50000 --queries 100 --ranks 1..64x2 --json
 """
 CLOSE: Final = 0.05  # of the least time, by which fewer ranks may take longer [1]
-LAW: Final = 0.9  # half-width of the 90 % interval of the law's own error [1] [D]: on two busy
+LAW: Final = 0.9  # half-width of the 90% interval of the law's own error [1] [D]: on two busy
 # cores, hyperthreads of one, real runs took 0.7 to 2.0 times what was predicted
 
 
@@ -84,7 +84,7 @@ class SearchRanks:
 
     @cached_property
     def _half(self) -> "Array":
-        """Half-width of the 90 % interval over the time [1]."""
+        """Half-width of the 90% interval over the time [1]."""
         import numpy as np
 
         total = np.full(self.time.shape, LAW**2)
@@ -94,7 +94,7 @@ class SearchRanks:
 
     @property
     def lower(self) -> "Array":
-        """Lower end of the 90 % interval. [s]."""
+        """Lower end of the 90% interval. [s]."""
         return self.time / (1 + self._half)
 
     @property

@@ -48,7 +48,7 @@ class Sampled:
     costs: SearchCosts
     documents: int  # of the sample [1]
     text: int  # bytes of their files [B]
-    spreads: dict[str, float]  # half-widths of 90 % intervals of constants over them [1]
+    spreads: dict[str, float]  # half-widths of 90% intervals of constants over them [1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +238,6 @@ def _fitted(
 
 
 def _spread(each: Array) -> float:
-    """Half-width of the 90 % interval of a mean over it [1]."""
+    """Half-width of the 90% interval of a mean over it [1]."""
     mean = float(each.mean())
     return float(NORMAL_90 * each.std(ddof=1) / np.sqrt(len(each)) / mean) if mean > 0 else 0.0

@@ -3,7 +3,7 @@
 A word is a run of letters, digits and underscores in any script, with apostrophes between them, in
 text whose apostrophes have one form (`offsets.plain`). Nothing is stemmed, no word is left out.
 
->>> words_of("The node's CPUs weren't idle: 93 % of Ω-cycles, Straße")
+>>> words_of("The node's CPUs weren't idle: 93% of Ω-cycles, Straße")
 ['the', "node's", 'cpus', "weren't", 'idle', '93', 'of', 'ω', 'cycles', 'strasse']
 """
 

@@ -5,7 +5,7 @@ An aggregator writes at the rate of its disk, which it shares with others of the
 striping over as many targets as aggregators each has one of its own, as servers have in the law of
 `parcast.arrays` [D].
 
-The 90 % interval is the time over and times the error of the law, and contains the times with
+The 90% interval is the time over and times the error of the law, and contains the times with
 costs that were not given four times less and four times more than what stands in for them [D].
 """
 
@@ -122,7 +122,7 @@ class Library(Protocol):
 
     @property
     def error(self) -> float:
-        """Factor that 90 % of its times lie within, each way [1]."""
+        """Factor that 90% of its times lie within, each way [1]."""
 
     @property
     def needs(self) -> Sequence[str]:
@@ -168,7 +168,7 @@ def collective_time(ranks: int, costs: Costs) -> float:
 def interval(
     library: Library, request: LibraryRequest, costs: Costs, setting: LibrarySetting
 ) -> tuple[float, float]:
-    """Ends of the 90 % interval of a time [s]."""
+    """Ends of the 90% interval of a time [s]."""
     ends = [library.time(request, filled(costs), setting).time] * 2
     if set(costs.libraries.unknown) & set(library.needs):
         ends = [

@@ -52,7 +52,7 @@ class Romio:
 
     name = "romio"
     title = "ROMIO"
-    error = 1.33  # so that 80 % lie within 25 %, of times that are lognormal [D]
+    error = 1.33  # so that 80% lie within 25%, of times that are lognormal [D]
     needs = ("open_shared", "collective", "pair", "cache_rate")
 
     def settings(

@@ -2,11 +2,11 @@
 
     e_a = d ln T / d ln a                 a: an amount, scaled as a whole where it is a formula
 
-An amount that grows by 1 % changes the time by e_a percent. Laws that know their derivatives give
+An amount that grows by 1% changes the time by e_a percent. Laws that know their derivatives give
 them; others are taken by differences of the second order.
 
 The interval has two parts. The amounts that are given with +-, or were fitted, are drawn in sets,
-and 90 % of the sets lie inside. The law itself may be wrong by a factor of 1 + h in one part of
+and 90% of the sets lie inside. The law itself may be wrong by a factor of 1 + h in one part of
 the time while the rest is right. Where the parts grow as neighbouring powers k and k + 1 of the
 amount, |e| - k is the share of the larger one, whose odds change by that factor [D]::
 
@@ -47,7 +47,7 @@ def elasticities(
 
 
 def ends_of(value: Array, sampled: Array | None, half_width: Array) -> tuple[Array, Array]:
-    """Ends of the 90 % interval of shares of a time, (counts,), of either sign.
+    """Ends of the 90% interval of shares of a time, (counts,), of either sign.
 
     `sampled`, (samples, counts), are those of sets of amounts, and `half_width` that of log time
     from the error of the law.

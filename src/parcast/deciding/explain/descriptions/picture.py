@@ -53,7 +53,7 @@ def _savings(ax: "Axes", result: DescriptionsExplained) -> None:
     if np.any(high > low):
         error = np.abs(np.stack([value - low, high - value]))
         style = {"fmt": "none", "ecolor": colours.BLACK, "capsize": 2.5, "lw": 1.1}
-        ax.errorbar(value, place, xerr=error, label="90 % interval", **style)  # type: ignore[arg-type]  # of one kind each
+        ax.errorbar(value, place, xerr=error, label="90% interval", **style)  # type: ignore[arg-type]  # of one kind each
     for text in ax.set_yticks(place, labels=[",\n".join(x.what) for x in shown]):
         text.label1.set_parse_math(False)
     ax.set_xlabel("saved time [%]")
@@ -82,5 +82,5 @@ def _along(ax: "Axes", result: DescriptionsExplained) -> None:
         ax.set_xticks(counts, labels=[f"{x:.0f}" for x in counts])
         ax.set_xlabel("processors p")
     ax.set_ylim(0, 1.02)
-    ax.set_ylabel("1 % faster saves [%]")
+    ax.set_ylabel("1% faster saves [%]")
     canvas.plain_axes(ax)

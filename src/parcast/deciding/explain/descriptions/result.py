@@ -18,7 +18,7 @@ from parcast.words import whole
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IntervalEstimate:
-    """A number and the ends of its 90 % interval, both the number itself if it is exact."""
+    """A number and the ends of its 90% interval, both the number itself if it is exact."""
 
     value: float  # what is most likely
     lower: float  # lower end of the interval
@@ -27,13 +27,13 @@ class IntervalEstimate:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class AmountEffect:
-    """By how many percent the time changes if an amount grows by 1 %, at each count."""
+    """By how many percent the time changes if an amount grows by 1%, at each count."""
 
     name: str  # under which `vary` changes it
     of: str  # `machine` or `program`
     text: str  # as the description gives it
     elasticity: Array  # (counts,): d ln T / d ln amount [1]
-    lower: Array  # of the 90 % interval [1]
+    lower: Array  # of the 90% interval [1]
     upper: Array
 
 
@@ -43,10 +43,10 @@ class ResourceUse:
 
     resource: str  # `compute`, `communication` or `io`
     share: Array  # (counts,): of the time that is spent on it, waiting for it included [1]
-    share_lower: Array  # of the 90 % interval [1]
+    share_lower: Array  # of the 90% interval [1]
     share_upper: Array
-    elasticity: Array  # (counts,): by how many percent 1 % more speed shortens the time [1]
-    elasticity_lower: Array  # of the 90 % interval [1]
+    elasticity: Array  # (counts,): by how many percent 1% more speed shortens the time [1]
+    elasticity_lower: Array  # of the 90% interval [1]
     elasticity_upper: Array
     saturated_from: int | None  # least p from which its elasticity is at least 0.9, if any [1]
 
@@ -102,12 +102,12 @@ class Extreme:
 
     @property
     def lower(self) -> float | None:
-        """Lower end of its 90 % interval [s]."""
+        """Lower end of its 90% interval [s]."""
         return None if self.time is None else self.time.lower
 
     @property
     def upper(self) -> float | None:
-        """Upper end of its 90 % interval [s]."""
+        """Upper end of its 90% interval [s]."""
         return None if self.time is None else self.time.upper
 
 
@@ -137,7 +137,7 @@ class DescriptionsExplained(Result):
     d: float  # disks or I/O servers [1]
     n: float | None  # problem size, where it was given [1]
     time: Array  # (counts,) [s]
-    lower: Array  # of the 90 % interval [s]
+    lower: Array  # of the 90% interval [s]
     upper: Array
     interval: float | None  # probability of the intervals, 0.9; `null` where there are none
     amounts: tuple[AmountEffect, ...]  # those with an effect, the largest at the last count first

@@ -69,10 +69,10 @@ def title_of(result: DescriptionsExplained) -> str:
 
 def share_text(share: IntervalEstimate) -> str:
     """Write a share in percent, with its interval if it has one."""
-    value = f"{in_percent(share.value)} %"
+    value = f"{in_percent(share.value)}%"
     if share.upper <= share.lower:
         return value
-    return f"{value} ({in_percent(share.lower)} to {in_percent(share.upper)} %)"
+    return f"{value} ({in_percent(share.lower)} to {in_percent(share.upper)}%)"
 
 
 def _upgrades_shown(every: Sequence[Upgrade], *, show_all: bool) -> Sequence[Upgrade]:
@@ -103,7 +103,7 @@ def _percents(estimates: Sequence[IntervalEstimate], title: str) -> list[Column]
     columns = [Column(title=title, unit="[%]", cells=[in_percent(x.value) for x in estimates])]
     if any(x.upper > x.lower for x in estimates):
         ends = [(in_percent(x.lower), in_percent(x.upper)) for x in estimates]
-        columns.append(interval_column("90 % interval", "[%]", ends))
+        columns.append(interval_column("90% interval", "[%]", ends))
     return columns
 
 
@@ -114,7 +114,7 @@ def _times(estimates: Sequence[IntervalEstimate]) -> list[Column]:
     texts = [_rounded(x, factor) for x in estimates]
     columns = [Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in texts])]
     if any(x.upper > x.lower for x in estimates):
-        columns.append(interval_column("90 % interval", f"[{unit}]", [x[1:] for x in texts]))
+        columns.append(interval_column("90% interval", f"[{unit}]", [x[1:] for x in texts]))
     return columns
 
 
@@ -137,7 +137,7 @@ def _upgrades(result: DescriptionsExplained, shown: Sequence[Upgrade]) -> Iterat
         unit = f"[{result.currency}]" if result.currency else ""
         costs = [Column(title="cost", unit=unit, cells=[x[0] for x in texts])]
         if shown[0].cost.upper > shown[0].cost.lower:
-            costs.append(interval_column("90 % interval", unit, [x[1:] for x in texts]))
+            costs.append(interval_column("90% interval", unit, [x[1:] for x in texts]))
     forms = [
         [name, *saved, *times, *costs],
         [name, *saved, *times[:1], *costs[:1]],
@@ -173,7 +173,7 @@ def _amounts(result: DescriptionsExplained, shown: Sequence[AmountEffect]) -> It
     last = [Column(title=f"p = {counts[-1]}", cells=[_signed(x.elasticity[-1]) for x in shown])]
     if result.interval is not None:
         ends = [(_signed(x.lower[-1]), _signed(x.upper[-1])) for x in shown]
-        last.append(interval_column("90 % interval", "", ends))
+        last.append(interval_column("90% interval", "", ends))
     yield Table(
         title="Elasticities",
         forms=(
@@ -185,7 +185,7 @@ def _amounts(result: DescriptionsExplained, shown: Sequence[AmountEffect]) -> It
             Entry(title=x.name, facts=(Fact("elasticity", _signed(x.elasticity[-1])),))
             for x in shown
         ),
-        legend="elasticity: by how many percent the time changes if the amount grows by 1 %",
+        legend="elasticity: by how many percent the time changes if the amount grows by 1%",
     )
 
 
@@ -209,14 +209,14 @@ def _resources(result: DescriptionsExplained) -> Iterator[Table]:
     name = Column(title="resource", cells=[SPENT_ON[x.resource] for x in shown], align="left")
     froms = ["" if x.saturated_from is None else f"p = {x.saturated_from}" for x in shown]
     saturated = Column(title="saturated", unit="from", cells=froms)
-    share, follow = _percents(shares, "share"), _percents(follows, "1 % faster")
+    share, follow = _percents(shares, "share"), _percents(follows, "1% faster")
     follow = [
-        Column(title="1 % faster", unit="saves [%]", cells=[f"{x.value:.3f}" for x in follows]),
+        Column(title="1% faster", unit="saves [%]", cells=[f"{x.value:.3f}" for x in follows]),
         *follow[1:],
     ]
     if len(follow) > 1:
         ends = [(f"{x.lower:.3f}", f"{x.upper:.3f}") for x in follows]
-        follow[1] = interval_column("90 % interval", "[%]", ends)
+        follow[1] = interval_column("90% interval", "[%]", ends)
     every = [saturated] if any(froms) else []
     yield Table(
         title=f"Resources at p = {result.counts[-1]}",
@@ -225,7 +225,7 @@ def _resources(result: DescriptionsExplained) -> Iterator[Table]:
             Form(columns=[name, *share[:1], *follow[:1], *every]),
         ),
         legend="share: of the time, waiting for it included"
-        + ("; saturated: 1 % faster saves 0.9 % or more up to the largest p" if every else ""),
+        + ("; saturated: 1% faster saves 0.9% or more up to the largest p" if every else ""),
     )
 
 

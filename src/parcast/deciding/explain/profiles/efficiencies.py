@@ -59,7 +59,7 @@ class Efficiencies:
     p: Array  # ascending [1]
     elapsed: Array  # median over the runs of a count [s]
     values: dict[str, Array]  # by name, those of `EFFICIENCIES` [1]
-    spread: dict[str, Array]  # half-width of the 90 % interval of the logarithm; NaN of one run
+    spread: dict[str, Array]  # half-width of the 90% interval of the logarithm; NaN of one run
     runs: Array  # of each count [1]
 
 
@@ -102,7 +102,7 @@ def efficiencies_of(runs: Sequence[RegionUse], *, is_weak: bool) -> Efficiencies
 
 
 def _half_width(values: Array) -> float:
-    """Half-width of the 90 % interval of the mean logarithm, by Student's t; NaN of one value."""
+    """Half-width of the 90% interval of the mean logarithm, by Student's t; NaN of one value."""
     if len(values) < 2 or not np.all(values > 0):
         return float("nan")
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # SciPy ships no types

@@ -24,7 +24,7 @@ class RegionLoss:
 
     region: str  # its name
     share: float  # of the processor time of the run [1]
-    lower: float  # of the 90 % interval over repetitions; NaN of one run [1]
+    lower: float  # of the 90% interval over repetitions; NaN of one run [1]
     upper: float
     why: str  # `messages`, `files`, `imbalance` or `more computation`
     lowers: str  # the efficiency; those of `parallel efficiency` add up to what that lacks
@@ -39,7 +39,7 @@ class ProblemExplained:
     elapsed: Array  # (counts,); NaN where it is forecast [s]
     is_forecast: NDArray[np.bool_]  # (counts,)
     values: Mapping[str, Array]  # efficiencies by name, (counts,) each; NaN where not measured [1]
-    lower: Mapping[str, Array]  # of the 90 % intervals; NaN of one run [1]
+    lower: Mapping[str, Array]  # of the 90% intervals; NaN of one run [1]
     upper: Mapping[str, Array]
     losses: tuple[RegionLoss, ...]  # at the largest measured count, the largest first
     scaling: str  # `strong` or `weak`

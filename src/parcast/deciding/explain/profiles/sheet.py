@@ -71,13 +71,13 @@ def title_of(x: ProblemExplained) -> str:
         if np.isfinite(x.values[key][last])
     }
     least = min(factors, key=factors.__getitem__, default="")
-    known = f"{100 * value:.0f} %" if np.isfinite(value) else "not measured"
+    known = f"{100 * value:.0f}%" if np.isfinite(value) else "not measured"
     text = f"{name}p = {whole(float(x.p[last]))}: parallel efficiency {known}"
     if least and factors[least] < 0.995:
-        text += f"; lowest is {ROWS[least].strip()}, {100 * factors[least]:.0f} %"
+        text += f"; lowest is {ROWS[least].strip()}, {100 * factors[least]:.0f}%"
     if x.losses and x.losses[0].share >= 0.005:
         first = x.losses[0]
-        text += f"; {first.region} loses most, {100 * first.share:.0f} % ({first.why})"
+        text += f"; {first.region} loses most, {100 * first.share:.0f}% ({first.why})"
     return text
 
 
@@ -105,7 +105,7 @@ def _efficiencies(x: ProblemExplained) -> Table:
         ]
         if any(low for low, _ in ends):
             intervals = [(low, high) for low, high in ends]
-            columns.append(interval_column("90 % interval", "", intervals))
+            columns.append(interval_column("90% interval", "", intervals))
             if x.is_forecast[i]:
                 narrow.append(columns[-1])
     return Table(
@@ -125,7 +125,7 @@ def sum_of_losses(x: ProblemExplained) -> str:
     first = LOWERED[0]
     together = sum(y.share for y in x.losses if y.lowers == first)
     lacks = 1 - float(x.values["parallel_efficiency"][int((~x.is_forecast).sum()) - 1])
-    return f"{first} lacks {_percent(lacks)} %, of which regions lose {_percent(together)} %"
+    return f"{first} lacks {_percent(lacks)}%, of which regions lose {_percent(together)}%"
 
 
 def _losses(x: ProblemExplained, *, show_all: bool) -> Iterator[Table]:

@@ -63,7 +63,7 @@ def _parts(ax: "Axes", series: SeriesExplained) -> None:
             label=PART_WORDS[name],
         )
         error = np.stack([value - low, high - value])
-        label = "90 % interval" if not k else None
+        label = "90% interval" if not k else None
         ax.errorbar(
             at, value, yerr=error, fmt="none", ecolor=colours.BLACK, capsize=3, lw=1.1, label=label
         )

@@ -37,7 +37,7 @@ class SeriesExplained:
     key: Key  # the columns that distinguish the series
     p: Array  # (points,): the largest measured count, and those that are forecast [1]
     time: Array  # (points,) [s]
-    lower: Array  # of the 90 % interval [s]
+    lower: Array  # of the 90% interval [s]
     upper: Array
     parts: TimeParts
     serial: SerialFractions

@@ -27,7 +27,7 @@ class SerialFractions:
 
     p: Array  # (counts,) [1]
     fraction: Array  # [1]
-    lower: Array  # of the 90 % interval [1]
+    lower: Array  # of the 90% interval [1]
     upper: Array
     is_forecast: NDArray[np.bool_]  # whether the time there is forecast
 

@@ -60,8 +60,8 @@ def title_of(x: SeriesExplained) -> str:
     time = time_text(*(float(y[last]) for y in (x.time, x.lower, x.upper)))
     name = f"{x.label}: " if x.label else ""
     return (
-        f"{name}p = {whole(float(x.p[last]))}: {time}, of which {value} % is {PART_WORDS[most]} "
-        f"({lower} to {upper} %)"
+        f"{name}p = {whole(float(x.p[last]))}: {time}, of which {value}% is {PART_WORDS[most]} "
+        f"({lower} to {upper}%)"
     )
 
 
@@ -74,7 +74,7 @@ def _parts(x: SeriesExplained) -> Table:
     for name in PARTS:
         values = Column(title=name, unit="[%]", cells=[in_percent(e[name][0]) for e in every])
         ends = [(in_percent(e[name][1]), in_percent(e[name][2])) for e in every]
-        both = [values, interval_column("90 % interval", "[%]", ends)]
+        both = [values, interval_column("90% interval", "[%]", ends)]
         columns += both
         brief += both
     return Table(
@@ -97,7 +97,7 @@ def _with_intervals(
     for name in PARTS:
         texts = [[in_percent(y) for y in shares[name]] for shares in every]
         cells = [f"{value} ({low} to {high})" for value, low, high in texts]
-        columns.append(Column(title=name, unit="[%] (90 % int.)", cells=cells))
+        columns.append(Column(title=name, unit="[%] (90% int.)", cells=cells))
     return columns
 
 
@@ -119,7 +119,7 @@ def _serial(x: SeriesExplained) -> Table:
                 columns=[
                     Column(title="p", cells=counts),
                     Column(title="serial fraction", cells=cells),
-                    interval_column("90 % interval", "", zip(lows, highs, strict=True)),
+                    interval_column("90% interval", "", zip(lows, highs, strict=True)),
                 ]
             ),
         ),
@@ -141,7 +141,7 @@ def _what_if(x: SeriesExplained, result: TimingsExplained) -> Iterator[Table]:
             )
         )
         ends = [(in_percent(s[1]), in_percent(s[2])) for s in saved]
-        columns.append(interval_column("90 % interval", "[%]", ends))
+        columns.append(interval_column("90% interval", "[%]", ends))
     forms: Sequence[list[Column]] = [columns, [columns[0], *columns[-2:]]]
     yield Table(title="Less work", forms=tuple(Form(columns=y) for y in forms))
 
@@ -151,7 +151,7 @@ def _facts(x: SeriesExplained) -> Iterator[Fact]:
     run = x.next_run
     if run is None:
         below = f"no run below p = {whole(x.p.max())}"
-        yield Fact("next run", f"{below} would narrow the forecast there by 5 %")
+        yield Fact("next run", f"{below} would narrow the forecast there by 5%")
     else:
         at = ", ".join(f"{name} = {whole(value)}" for name, value in run.at.items())
         narrower = f"{run.target_width_before:.2g}-fold to {run.target_width_after:.2g}-fold"
@@ -161,6 +161,6 @@ def _facts(x: SeriesExplained) -> Iterator[Fact]:
             f"{at} ({run.measure.time_text(run.time)}): the interval at {target} narrows from "
             f"{narrower}; it {run.because}",
         )
-    yield Fact("laws", listed((f"{name} {in_percent(w)} %" for name, w in x.parts.laws), 6))
+    yield Fact("laws", listed((f"{name} {in_percent(w)}%" for name, w in x.parts.laws), 6))
     yield Fact("scaling", x.scaling)
     yield Fact("based on", x.rests_on)

@@ -56,7 +56,7 @@ class FreeChannel:
     capacity: float  # of the channel; NaN: not determined [B/s]
     latency: float = 0.0  # time of a message without length [s]
     source: str  # where the capacity is from, in words
-    lower: float = np.nan  # lower end of its 90 % interval [B/s]
+    lower: float = np.nan  # lower end of its 90% interval [B/s]
     upper: float = np.nan  # upper end of it [B/s]
 
     def service(self, lengths: Array) -> Array:

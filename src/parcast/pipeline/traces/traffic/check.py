@@ -1,6 +1,6 @@
 """`check_traffic`: from the messages of a trace to the delay formula that they support.
 
-Its 90 % intervals are of means and variances of a sequence whose values may depend on each other:
+Its 90% intervals are of means and variances of a sequence whose values may depend on each other:
 blocks of consecutive values are drawn again, so long that what depends on each other stays
 together; the length follows from the correlations [1]_, [2]_. Of independent values it is 1.
 
@@ -52,7 +52,7 @@ from parcast.words import rounded
 
 FEWEST: Final = 30  # messages from which anything can be decided
 FEW: Final = 200  # below it, deviations of a moderate size go unnoticed
-NEARLY_EQUAL: Final = 0.05  # cv^2 of lengths up to which equal lengths give 5 % of the wait
+NEARLY_EQUAL: Final = 0.05  # cv^2 of lengths up to which equal lengths give 5% of the wait
 CONFLICT: Final = 2.0  # ratio of measured to queued delays from which the queue is not the story
 
 
@@ -350,7 +350,7 @@ def block_length(values: Array) -> int:
 
 
 def intervals_of(values: Array, rng: Generator) -> tuple[tuple[float, float], ...]:
-    """Ends of the 90 % intervals of the mean, and of the variance over the mean squared."""
+    """Ends of the 90% intervals of the mean, and of the variance over the mean squared."""
     n = len(values)
     mean = float(values.mean())
     scaled = values / mean if mean else values

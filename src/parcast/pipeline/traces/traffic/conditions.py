@@ -18,7 +18,7 @@ constant rate               largest distance of the cumulated gaps from a straig
 
 Ranks make ties harmless: message lengths may have few distinct values. The six p-values are
 adjusted together (Holm). With many messages every deviation is significant, however small; so a
-condition counts as violated only where its adjusted p-value is below 5 % *and* an effect reaches
+condition counts as violated only where its adjusted p-value is below 5% *and* an effect reaches
 the size from which it matters.
 
 References
@@ -54,8 +54,8 @@ GROUPS: Final = 3  # of gaps and of lengths: short, middle, long
 A_BYTE: Final = 1.0  # what lengths are rounded to [B]
 A_TICK: Final = 1e-9  # what times are rounded to [s]
 
-# From where an effect matters [D]: about 10 % of a mean wait, or 5 % of a probability.
-DISTANCE: Final = 0.05  # between two distributions: a rate that changes by some 20 % either way
+# From where an effect matters [D]: about 10% of a mean wait, or 5% of a probability.
+DISTANCE: Final = 0.05  # between two distributions: a rate that changes by some 20% either way
 WAIT: Final = 0.1  # relative change of the wait with exponential lengths or gaps
 CORRELATION: Final = 0.1  # "small" in the usual terms
 ASSOCIATION: Final = 0.1  # Cramer's V

@@ -111,7 +111,7 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
         colour = colours.MEASURED if x.name == IN_TRACE else colours.COMPUTED
         if np.isfinite(x.lower):
             ends = np.array([x.lower, x.upper]) / factor
-            label = "90 % interval" if x.name == IN_TRACE else None
+            label = "90% interval" if x.name == IN_TRACE else None
             ax.plot(ends, [place, place], color=colour, lw=5, alpha=0.3, label=label)
         ax.plot(x.mean / factor, place, "o", color=colour, ms=6, clip_on=False, zorder=3)
     ax.set_yticks(range(len(known)), labels=[NAMES[x.name] for x in known])

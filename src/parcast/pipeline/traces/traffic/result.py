@@ -35,10 +35,10 @@ class Quantity:
 
     name: str  # `gap`, `length`, `service` or `delay`
     mean: float  # in `unit`
-    lower: float  # lower end of the 90 % interval of the mean
+    lower: float  # lower end of the 90% interval of the mean
     upper: float  # upper end of that interval
     cv2: float  # squared coefficient of variation [1]
-    cv2_lower: float  # lower end of its 90 % interval [1]
+    cv2_lower: float  # lower end of its 90% interval [1]
     cv2_upper: float  # upper end of that interval [1]
     least: float  # in `unit`
     median: float  # in `unit`
@@ -58,7 +58,7 @@ class MeanDelay:
 
     name: str  # a formula, `queue` (trace-driven) or `measured`
     mean: float  # its mean; None where utilisation is not below 1 or unknown [s]
-    lower: float = np.nan  # lower end of the 90 % interval of a mean over the messages [s]
+    lower: float = np.nan  # lower end of the 90% interval of a mean over the messages [s]
     upper: float = np.nan  # upper end of that interval [s]
 
 

@@ -97,8 +97,8 @@ def _quantities(check: TrafficCheck) -> Table:
         Column(title=title, cells=[unit.text(getattr(x, name)) for x, unit in each])
         for title, name in (("median", "median"), ("largest", "largest"))
     ]
-    ends = interval_column("90 % interval", "", [x[1:] for x in means])
-    ends_of_cv2 = interval_column("90 % interval", "", [x[1:] for x in cv2])
+    ends = interval_column("90% interval", "", [x[1:] for x in means])
+    ends_of_cv2 = interval_column("90% interval", "", [x[1:] for x in cv2])
     if not check.conditions:  # nor are there intervals
         return Table(forms=(Form(columns=[names, mean, squared, *others, units]),), legend=CV2)
     return Table(
@@ -198,7 +198,7 @@ def _delays(check: TrafficCheck) -> Table:
     columns = [
         Column(title="delay by", cells=[DELAYS[x.name] for x in check.delays], align="left"),
         Column(title="mean", unit=f"[{unit.name}]", cells=[x[0] or "none" for x in texts]),
-        interval_column("90 % interval", f"[{unit.name}]", [x[1:] for x in texts]),
+        interval_column("90% interval", f"[{unit.name}]", [x[1:] for x in texts]),
         *(
             Column(
                 title="diff. from",
@@ -251,7 +251,7 @@ def _practical(check: TrafficCheck) -> Iterator[Fact]:
     if worst < SAME:
         yield Fact(
             "in practice",
-            "all formulas are within 1 % of the trace-driven queue: at this utilisation any of "
+            "all formulas are within 1% of the trace-driven queue: at this utilisation any of "
             "them will do",
         )
         return
@@ -259,7 +259,7 @@ def _practical(check: TrafficCheck) -> Iterator[Fact]:
     off = error_in_words(known[nearest] / queue - 1, sign=True)
     yield Fact(
         "in practice",
-        f"the formulas differ by up to {100 * spread:.2g} %; nearest to the trace-driven queue is "
+        f"the formulas differ by up to {100 * spread:.2g}%; nearest to the trace-driven queue is "
         f"{nearest} ({off})",
     )
 
@@ -273,7 +273,7 @@ def _channel(check: TrafficCheck) -> Iterator[Fact]:
     ends = ""
     if isfinite(channel.lower) and isfinite(channel.upper):
         low, high = (format_quantity(x, "rate") for x in (channel.lower, channel.upper))
-        ends = f" (90 % interval {low} to {high})" if low != high else ""
+        ends = f" (90% interval {low} to {high})" if low != high else ""
     text = f"{format_quantity(channel.capacity, 'rate')}{ends}, {channel.source}"
     if channel.latency:
         text += f"; latency {format_quantity(channel.latency, 'time')}"
