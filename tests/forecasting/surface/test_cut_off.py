@@ -51,6 +51,12 @@ def test_a_bound_tells_less_the_further_away_it_is():
     assert np.all(np.diff(change[1]) > 0)
 
 
+@pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-8, 1e-6])
+def test_bounds_at_nearly_one_place_are_one(apart):
+    near = RUNS.with_cut_off(p=[32, 32, 32], n=800 * (1 + apart * np.arange(3)), time=1e4)
+    assert told(near) == pytest.approx(told(RUNS.with_cut_off(p=32, n=800, time=1e4)), rel=0.01)
+
+
 def test_where_other_runs_ended_a_bound_is_not_used():
     assert np.array_equal(told(RUNS.with_cut_off(p=16, n=400, time=1e6)), told(RUNS))
 

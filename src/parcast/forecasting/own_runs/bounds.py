@@ -40,6 +40,7 @@ UNLIKELY: Final = 0.005  # probability of a bound by the other runs, from which 
 LEAST: Final = 1e-300  # probability
 TO_THE_END: Final = float(np.log(10))  # of a 90% interval, in scales of the Laplace distribution
 MOST_BOUNDS: Final = 100  # at once [D]
+APART: Final = 1e-6  # of a correlation from 1, less than which two bounds are one [D]
 SURE: Final = -3.5  # normal number of a bound that says nothing: all but 0.02% lies above [D]
 
 
@@ -68,6 +69,8 @@ def given_bounds(
     b = _normal_of(log_bounds, at_bounds)
     kept = np.argsort(-b, kind="stable")[:MOST_BOUNDS]
     kept = kept[b[kept] > SURE]
+    is_new = np.tril(own[np.ix_(kept, kept)], -1).max(axis=1, initial=0.0) < 1 - APART
+    kept = kept[is_new]
     if not kept.size:
         return told
     ends = _quantiles(b[kept], own[np.ix_(kept, kept)], other[:, kept])
