@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import parcast
 from parcast.aliases import Array
@@ -28,6 +29,11 @@ CHANGES = 12  # of each kind of document
 class Place(NamedTuple):
     x: int
     name: str = ""
+
+
+class Wide(NamedTuple):
+    x: int
+    name: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,6 +92,13 @@ def test_objects_of_a_class_are_columns_of_which_one_says_how_many_there_are():
     assert read(tuple[Place, ...], {"x": [1, 1], "name": {EACH: ""}}) == (Place(1), Place(1))
 
 
+def test_what_is_the_same_everywhere_is_read_once():
+    many = {"x": [1] * 5_000, "name": {EACH: list(range(5_000))}}
+    found = read(tuple[Wide, ...], many)
+    assert len(found) == 5_000
+    assert found[0].name is found[-1].name
+
+
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
@@ -100,6 +113,10 @@ def test_objects_of_a_class_are_columns_of_which_one_says_how_many_there_are():
         (Literal["a", "b"], "c"),
         (Array, 1.0),
         (Array, ["x"]),
+        (Array, ["1"]),
+        (Array, [None]),
+        (NDArray[np.int64], [1.5]),
+        (NDArray[np.bool_], [2]),
         (tuple[int, int], [1]),
         (tuple[int, ...], 3),
         (tuple[Place, ...], {"x": [1], "name": ["a", "b"]}),

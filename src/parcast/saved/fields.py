@@ -127,6 +127,8 @@ def read(kind: Any, value: Any) -> Any:
         found = inner[inner.index(value)]
     elif origin is np.ndarray:
         found = np.array(_plain(list, value), dtype=get_args(inner[1])[0])
+        if written(found) != value:
+            raise TypeError(f"{value!r:.40} are no numbers of type {found.dtype}")
     elif origin is tuple:
         found = tuple(_each(inner, value))
     elif isinstance(origin, type) and issubclass(origin, Sequence):
@@ -177,11 +179,22 @@ def _each(kinds: Sequence[Any], value: Any) -> Iterator[Any]:
     """Read the elements of a sequence, which columns may hold."""
     is_of_one = kinds[-1] is ...
     if isinstance(value, dict):
-        [count] = {len(x) for x in value.values() if isinstance(x, list)}
-        for i in range(count):
-            own = {name: x[EACH] if isinstance(x, dict) else x[i] for name, x in value.items()}
-            yield object_of(kinds[0], own)
+        yield from _objects_of(kinds[0], value)
     elif is_of_one:
         yield from (read(kinds[0], x) for x in _plain(list, value))
     else:
         yield from (read(kind, x) for kind, x in zip(kinds, _plain(list, value), strict=True))
+
+
+def _objects_of(kind: Any, columns: Mapping[str, Any]) -> Iterator[Any]:
+    """Make objects of one class of their columns; what is the same everywhere is read once."""
+    kind = get_origin(kind) or kind
+    types = _types_of(kind)
+    [count] = {len(x) for x in columns.values() if isinstance(x, list)}
+    cells = [
+        [read(types[name], x[EACH])] * count
+        if isinstance(x, dict)
+        else [read(types[name], y) for y in x]
+        for name, x in columns.items()
+    ]
+    yield from (kind(**dict(zip(columns, row, strict=True))) for row in zip(*cells, strict=True))
