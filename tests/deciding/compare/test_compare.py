@@ -7,6 +7,7 @@ import pytest
 
 import parcast
 from parcast.deciding.compare.noise import prior_of
+from parcast.deciding.proposal.propose import plan_proposal
 from parcast.errors import FitFailed, ParameterError
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT
@@ -124,6 +125,9 @@ def test_what_has_no_times_or_no_runs_is_refused():
     check = parcast.check(BASE, against=BASE)
     with pytest.raises(ParameterError, match="base must have times by count"):
         parcast.compare(check, BASE)
+    proposal = plan_proposal({"p": [1, 2, 4], "time": [8, 5, 3]})
+    with pytest.raises(ParameterError, match="base must be one table of times by count"):
+        parcast.compare(proposal, proposal)
     program = parcast.Program(phase=[{"law": "spmd", "compute": {"parallel": "9 s"}}])
     told = parcast.predict(program, parcast.Machine(), p=[1, 2])
     with pytest.raises(

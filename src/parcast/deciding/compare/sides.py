@@ -147,19 +147,19 @@ def timed_rows(
 
     `last` is the largest count of its runs.
     """
+    hint = "Compare forecasts, predictions or tables of runs."
     if not rows or "time_s" not in rows[0] or not any(row["time_s"] for row in rows):
-        raise ParameterError(
-            name,
-            must="have times by count",
-            got="a result without any",
-            hint="Compare forecasts, predictions or tables of runs.",
-        )
+        got = "a result without any"
+        raise ParameterError(name, must="have times by count", got=got, hint=hint)
     before = [*rows[0]][: [*rows[0]].index("time_s")]
     known = [row for row in rows if row["time_s"]]
     keys = [
         {x: y if isinstance(y, str) else float(y) for x, y in row.items() if _is_key(x, y, before)}
         for row in known
     ]
+    if any(key.keys() != keys[0].keys() for key in keys):
+        got = "a result of several tables"
+        raise ParameterError(name, must="be one table of times by count", got=got, hint=hint)
     time = np.array([row["time_s"] for row in known], dtype=np.float64)
     lower, upper = (
         np.array([row.get(end) or t for row, t in zip(known, time, strict=True)], dtype=np.float64)
