@@ -248,6 +248,8 @@ def test_a_command_may_be_told_the_count_in_another_way(table, told):
         ({"p": [1], "memory_B": [1]}, {}, "must be the name of a parameter"),
         ({"p": [1], "n": [1]}, {"n": "p"}, "n must be a list or a formula"),
         ({"p": [1]}, {"n": "p*q"}, "q"),
+        ({"p": [1]}, {"n": "1e3,2e3"}, "n must be one formula"),
+        ({"p": [1]}, {"n": "1..8x2"}, "n must be one formula"),
         ({"p": range(1, 200), "n": range(1, 200)}, {}, "points must be at most 10,000"),
     ],
 )

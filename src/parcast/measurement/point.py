@@ -57,6 +57,9 @@ def points_of(
                 name, must="be a list or a formula", got="both", hint="Leave one out."
             )
         _require_name(name)
+        if re.search(r",(?![^(]*\))|\.\.", text):
+            hint = ("Write several values as ", _values_as(name, text))
+            raise ParameterError(name, must="be one formula", got=shown(repr(text)), hint=hint)
         plain = re.sub(r"\{(\w+)\}", r"\1", text)
         axes = frozenset(made[0])
         formula = Expression(plain, dimension="count", name=name, known_axes=axes)
@@ -78,6 +81,11 @@ def names_in(words: Sequence[str]) -> set[str]:
         ) from None
 
 
+def _values_as(name: str, text: str) -> Argument:
+    """How values of a name are given."""
+    return Argument("param", {name: text}, python=f"{name}=[{text.replace('..', ', ')}]")
+
+
 def require_values(words: Sequence[str], known: Iterable[str]) -> None:
     """Refuse names in braces that have no values."""
     missing = sorted(names_in(words) - {*known})
@@ -86,7 +94,7 @@ def require_values(words: Sequence[str], known: Iterable[str]) -> None:
             "command",
             must=f"have values for {listed([f'{{{name}}}' for name in missing])}",
             got="none",
-            hint=HINT,
+            hint=("Give them, such as ", _values_as(missing[0], "1000,2000")),
         )
 
 
