@@ -49,7 +49,7 @@ def test_jobs_that_reached_their_time_limit_took_longer(file):
     assert told.measurements == Measurements(p=4, time=100).with_cut_off(p=8, time=1800)
     assert told.notes[:2] == (
         "3 jobs are left out: not COMPLETED.",
-        "That 1 of them took longer than the time given is used.",
+        "1 of them counts as a lower bound of the time.",
     )
     jobs = [json.loads(account([]))["jobs"][0] | {"required": {"CPUs": p}} for p in (2, 4)]
     jobs[1]["state"] = ["TIMEOUT"]

@@ -623,6 +623,8 @@ def test_slow_first_runs_trends_and_no_gain_are_told():
     halved = [row(1, 2.0 ** -(i / 5), i) for i in range(6)]
     assert "Runs took 50% shorter in the last round than in the first" in said(halved)
     assert "No count is faster than p = 1 (1 s)" in said([row(1, 1.0), row(2, 1.1)])
+    sized = [replace(row(p, 1.0), point=MeasuredPoint((("p", p), ("n", 500)))) for p in (1, 2)]
+    assert "No count is faster than p = 1, n = 500 (1 s)" in said(sized)
     assert said([row(1, 1.0), row(2, 0.6)]) == ""
     weak = [replace(row(p, 1.0), point=MeasuredPoint((("p", p), ("n", 100 * p)))) for p in (1, 2)]
     assert said(weak) == ""

@@ -4,6 +4,7 @@ The runs of each series that are not held out, its donors, and how it scales. Wh
 from them is in `parcast.forecasting.series.curve`; what is said of it in `series.notes`.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,7 @@ from parcast.forecasting.series.question import ForecastQuestion, remedy_of_lone
 from parcast.forecasting.series.verdict import judged
 from parcast.numerics import distinct
 from parcast.timings.measure import Measure
+from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series, label_of
 from parcast.words import whole
 
@@ -145,6 +147,22 @@ class SeriesEvidence:
         return observed
 
 
+def _all_stopped(cut_off: Measurements | None, series: Series) -> dict[str, str]:
+    """Say of programs of which no run ended that they have no answer, by their labels."""
+    if cut_off is None or any(name not in cut_off.columns for name in series.by):
+        return {}
+    ended = {tuple(key.values()) for key in series.keys}
+    keys = Counter(zip(*(cut_off.columns[x].tolist() for x in series.by), strict=True))
+    return {
+        label_of(dict(zip(series.by, key, strict=True))): (
+            f"{'The only run was' if count == 1 else f'All {count} runs were'} stopped before the "
+            "end. Give more time."
+        )
+        for key, count in keys.items()
+        if key not in ended
+    }
+
+
 def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
     """Group the runs into series, find their donors, and refuse series with too few counts."""
     everything = question.measurements.series(question.by)
@@ -164,6 +182,7 @@ def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
         for i in np.flatnonzero(~is_answered).tolist():
             if text := ended_in_words(bounds, i, measure):
                 refused[label_of(known.keys[i])] += f" {text}: no times."
+    refused |= _all_stopped(question.measurements.cut_off, everything)
     if not is_answered.any():
         is_held_out = question.hold_out is not None
         raise _no_forecast(known, refused, remedies, is_held_out=is_held_out)

@@ -30,7 +30,7 @@ from parcast.importers.content import CUT_OFF, MOST_JOBS, first_line, json_docum
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.timings.columns import MEMORY
-from parcast.timings.notes import AS_BOUNDS
+from parcast.timings.notes import bounds_among
 from parcast.units import shown
 
 COLUMNS: Final = "JobID,JobName,AllocCPUS,NTasks,Elapsed,State,MaxRSS,AveRSS"  # all that is read
@@ -186,7 +186,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     failed = sum(bool(job.failed) for job, _ in jobs)
     notes = _notes(timed, len(jobs) - len(done), failed)
     if bounds:
-        notes.insert(1, f"{AS_BOUNDS.format(bounds).capitalize()}.")
+        notes.insert(1, f"{bounds_among(bounds)}.")
     return runs.imported(metric=metric, notes=notes)
 
 

@@ -206,18 +206,22 @@ def _by_point(rows: Sequence[RunRow]) -> dict[MeasuredPoint, list[RunRow]]:
 
 def _no_gain(rows: Sequence[RunRow]) -> Iterator[str]:
     """Say that more processors gained nothing at all, as where each rank does the whole work."""
-    times: dict[object, dict[int, list[float]]] = {}  # by the values of other names, and p
+    times: dict[
+        tuple[tuple[str, float], ...], dict[int, list[float]]
+    ] = {}  # by the values of other names, and p
     for row in rows:
         if row.is_run:
             own = times.setdefault(row.point.values[1:], {})
             own.setdefault(row.point.columns["p"], []).append(row.seconds)
     gains = []
-    for own in times.values():
+    for others_at, own in times.items():
         if min(own) == 1 and len(own) > 1:
             alone, *others = (median(own[p]) for p in sorted(own))
-            gains.append((min(others) / alone, alone))
+            gains.append((min(others) / alone, alone, others_at))
     if gains and min(gains)[0] >= NO_GAIN:
+        _, alone, others_at = min(gains)
+        at = "".join(f", {name} = {value:,}" for name, value in others_at)
         yield (
-            f"No count is faster than p = 1 ({format_quantity(min(gains)[1], 'time')}): check "
+            f"No count is faster than p = 1{at} ({format_quantity(alone, 'time')}): check "
             "that the command uses {p}, and that its ranks find each other."
         )

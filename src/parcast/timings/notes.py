@@ -5,9 +5,16 @@ from collections.abc import Iterable
 from inspect import currentframe
 from itertools import takewhile
 from traceback import walk_stack
-from typing import Final
 
-AS_BOUNDS: Final = "that {} of them took longer than the time given is used"  # of failed runs
+
+def bounds_among(failed: int) -> str:
+    """Say how many runs that failed were stopped, so that their times are bounds.
+
+    >>> bounds_among(2)
+    '2 of them count as lower bounds of the time'
+    """
+    are = "counts as a lower bound" if failed == 1 else "count as lower bounds"
+    return f"{failed} of them {are} of the time"
 
 
 class ImportNote(UserWarning):

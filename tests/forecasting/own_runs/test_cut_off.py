@@ -124,3 +124,12 @@ def test_a_refusal_names_the_runs_that_were_stopped():
         parcast.forecast(runs, 8)
     says = "2 runs at p = 2, 4 were stopped after 60 s: no times."
     assert str(caught.value).endswith(says)
+
+
+def test_programs_of_which_no_run_ended_are_named():
+    runs = Measurements(p=[1, 2, 4], time=[9, 5, 3], n=[1, 1, 1])
+    stopped = runs.with_cut_off(p=[1, 2], time=60, n=[8, 8])
+    answer = parcast.forecast(stopped, 8, by=["n"])
+    assert answer.warnings[0] == (
+        "n = 8: no forecast. All 2 runs were stopped before the end. Give more time."
+    )

@@ -43,7 +43,7 @@ from parcast.timings.disturbed import (
 )
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
-from parcast.timings.notes import AS_BOUNDS
+from parcast.timings.notes import bounds_among
 from parcast.timings.tables.header import ColumnMeaning, Header
 from parcast.timings.tables.layout import LineLayout
 from parcast.timings.tables.meanings import have_ended, were_cut_off
@@ -340,7 +340,7 @@ class ColumnsRead:
         runs = "run" if {*kinds} <= {*LEFT_OUT} else "failed run"
         return [
             f"{count} {runs}{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})",
-            *([AS_BOUNDS.format(bounds)] if bounds else []),
+            *([bounds_among(bounds)] if bounds else []),
             *self._oversubscribed.notes,
         ]
 
