@@ -308,7 +308,14 @@ def _verdict(ratios: Ratios, differs: NDArray[np.bool_], changes: Sequence[PartC
     rows = counted(int(has.sum()), "count" if len(ratios.keys[0]) == 1 else "row")
     log = np.where(has, np.abs(np.log(np.where(has, ratios.ratio, 1.0))), -1.0)
     if not differs.any():
-        return f"No difference is seen in {rows}; the largest: {ratios.change(int(log.argmax()))}."
+        largest = f"the largest: {ratios.change(int(log.argmax()))}."
+        alone = int((has & ((ratios.lower > 1) | (ratios.upper < 1))).sum())
+        if alone < 2:
+            return f"No difference is seen in {rows}; {largest}"
+        return (
+            f"No difference is certain in {rows}, though {alone} differ by their own 90% "
+            f"intervals, where one in ten may by chance; {largest} Make more runs of each."
+        )
     most = int(np.where(differs, log, -1.0).argmax())
     slower, faster = (int((differs & side).sum()) for side in (ratios.ratio > 1, ratios.ratio < 1))
     words = [f"{word} at {n}" for n, word in ((slower, "slower"), (faster, "faster")) if n]
