@@ -64,7 +64,7 @@ def machines_of(
             "price",
             must="have the same currency on all machines",
             got=" and ".join(currencies),
-            hint="Convert the prices.",
+            hint="Convert the prices, or take [price] out of the files.",
         )
     return priced
 
