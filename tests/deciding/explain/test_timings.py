@@ -100,14 +100,26 @@ def test_two_counts_allow_constant_work_to_be_growing_work():
         assert np.all(true <= parts.upper[i] + 1e-9)
 
 
-def test_runs_that_were_stopped_are_said_to_be_in_no_part():
-    runs = parcast.Measurements(p=[1, 2, 4, 8], time=[360, 185, 99, 56])
-    told = parcast.explain(runs.with_cut_off(p=16, time=90), p=32)
-    assert "without the runs that were stopped" in " ".join(told.warnings)
-    assert "stopped" not in " ".join(parcast.explain(runs, p=32).warnings)
-
-
 def test_the_legend_says_that_parts_of_different_counts_are_of_different_fits():
     """Guards: constant work was "the same at each p", and 391 s at 8 but 364 s at 32."""
     told = parcast.explain({"p": [1, 2, 4, 8], "time": [7200, 3900, 2130, 1262]}, p=[8, 32])
     assert "shares: medians over the fits, for each p separately" in " ".join(str(told).split())
+
+
+def test_time_of_stopped_runs_that_finished_ones_do_not_explain_is_growing_work():
+    runs = parcast.Measurements(p=[1, 2, 4, 8], time=[100, 52, 28, 17])
+    [told] = parcast.explain(runs.with_cut_off(p=16, time=62)).series
+    assert told.p.tolist() == [8, 16, 32]
+    shared = told.time * told.parts.share[:, 0]
+    assert shared[1] < 0.6 * shared[0]  # falls as 1/p, although the time rises
+    assert told.parts.lower[1, 2] > 0.8
+    assert any("Runs at p = 16 were stopped" in x for x in told.warnings)
+    [below] = parcast.explain(runs.with_cut_off(p=3, time=30)).series
+    [without] = parcast.explain(runs).series
+    assert below.parts.share.tolist() == without.parts.share.tolist()
+
+
+def test_runs_that_do_not_separate_constant_from_growing_work_are_named():
+    assert "do not separate constant" in series_of([1, 2, 4], [100, 52, 28]).warnings[0]
+    assert not series_of([1, 2, 4, 8, 16], [100, 52, 28, 16, 10]).warnings
+    assert not series_of([1, 2, 4, 8], [100, 50, 25, 12.5]).warnings

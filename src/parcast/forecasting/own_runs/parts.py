@@ -75,6 +75,8 @@ TERMS: Final = SumOfTerms(
 PARTS: Final = ("shared", "constant", "growing")
 PART_OF: Final = np.array([0, 1, 2, 2, 2, 2])  # part of each of the terms
 
+GROWING_PART: Final = PARTS.index("growing")
+
 SAMPLES: Final = 400  # splits of each series
 OF_LAW: Final = 0.01  # standard deviation of log time about the law that holds [D]
 OF_RUN: Final = 0.02  # of runs that were not repeated [D]
@@ -189,8 +191,15 @@ class TimeParts:
     laws: tuple[tuple[str, float], ...]  # and their weights, the largest first [1]
 
 
-def parts_of(series: Series, row: int, targets: Array, seed: int) -> TimeParts:
-    """Parts of the time of one series at counts, (points,) [1]."""
+def parts_of(
+    series: Series, row: int, targets: Array, seed: int, *, longer: Array | None = None
+) -> TimeParts:
+    """Parts of the time of one series at counts, (points,) [1].
+
+    Where more than the runs of the series say that its times are `longer`, (3, points): medians
+    and both ends of 90% intervals [s], what the laws leave of these is growing work. NaN where
+    nothing says so.
+    """
     points = slice(0, int(series.count[row]))
     spread, many = series.spread[row, points], series.repetitions[row, points]
     repeated = series.shows_spread[row, points]
@@ -199,6 +208,10 @@ def parts_of(series: Series, row: int, targets: Array, seed: int) -> TimeParts:
     p, time = series.p[row, points], series.time[row, points]
     found = split(p[None], time[None, None], np.array([len(p)]), error[None, None], seed=seed)
     parts, largest = (x[0, 0] for x in found.at(targets[None]))
+    if longer is not None:
+        more = _growing_besides(parts, longer, seed)
+        parts[..., GROWING_PART] += more
+        largest[..., GROWING_PART] += more
     total = parts.sum(axis=-1, keepdims=True)
     more = largest - parts
     share, most = parts / total, largest / (total + more)
@@ -215,6 +228,15 @@ def parts_of(series: Series, row: int, targets: Array, seed: int) -> TimeParts:
         upper=np.maximum(upper, value),
         laws=_laws_of(found.coefficients[0, 0] > 0),
     )
+
+
+def _growing_besides(parts: Array, longer: Array, seed: int) -> Array:
+    """What drawn times leave of splits, (samples, points). [s]."""
+    even = np.random.default_rng(seed).standard_normal((len(parts), 1))
+    middle, lower, upper = np.log(longer)
+    side = np.where(even < 0, middle - lower, upper - middle) / NORMAL_90
+    left = np.exp(middle + side * even) - parts.sum(axis=-1)
+    return np.where(left > 0, left, 0.0)
 
 
 def _laws_of(has_term: NDArray[np.bool_]) -> tuple[tuple[str, float], ...]:

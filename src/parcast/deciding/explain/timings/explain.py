@@ -1,7 +1,7 @@
 """Explain measured times: what they consist of, at the largest count and at forecast ones."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,13 +14,14 @@ from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.next_runs.result import PlannedRun
-from parcast.forecasting.own_runs.parts import parts_of
+from parcast.forecasting.own_runs.parts import PARTS, TimeParts, parts_of
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.result import Forecast
 from parcast.importers.registry import as_measurements
 from parcast.saved.call import Call, array_of
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.series import Key, label_of
+from parcast.words import listed, whole
 
 MOST_SERIES: Final = 20  # explained; the slowest where there are more
 LARGEST_DIVISOR: Final = 1e6
@@ -32,6 +33,12 @@ WHAT_IF: Final = re.compile(r"\s*([a-z]+)\s*/\s*([0-9.eE+]+)\s*")
 WEAK: Final = (
     "Under weak scaling the constant part holds the work of each processor, which is ideal, and "
     "serial work beside it: times do not distinguish these."
+)
+NONE: Final = 0.005  # a share that prints as 0% [1]
+NOTABLE: Final = 0.05  # a share that matters [D]
+NOT_SEPARATED: Final = (
+    "These runs do not separate constant from growing work: at the largest measured count either "
+    "may be 0%. To separate them, measure a larger count."
 )
 
 
@@ -122,31 +129,60 @@ def _explained(
     if told.curve is not None:
         at = told.curve.choose(np.array([row])).at(largest)
         of_last = np.array([own, at.lower.item(), at.upper.item()])
-    warnings = [WEAK] if note.scaling == "weak" else []
-    if last < 2:
-        warnings.append(
-            "Constant and growing work are not determined by two counts: the intervals "
-            "include all that is possible. To narrow them, measure a third."
-        )
-    if told.stopped is not None and told.stopped.of(row)[2]:
-        warnings.append(
-            "The parts are those of finished runs, without the runs that were stopped."
-        )
+    stopped = _stopped_beyond(told, row, largest)
+    longer = None
+    if stopped:
+        ends = np.stack([time, lower, upper])[:, beyond]
+        longer = np.concatenate([np.full((3, 1), np.nan), ends], axis=1)
+    parts = parts_of(measured, row, p, seed, longer=longer)
     return SeriesExplained(
         key=note.key,
         p=p,
         time=np.concatenate([of_last[:1], time[beyond]]),
         lower=np.concatenate([of_last[1:2], lower[beyond]]),
         upper=np.concatenate([of_last[2:], upper[beyond]]),
-        parts=parts_of(measured, row, p, seed),
+        parts=parts,
         serial=serial_fractions(
             measured, row, counts, (time, lower, upper), is_strong=note.scaling == "strong"
         ),
         scaling=f"{note.scaling} ({note.scaling_reason})",
         rests_on=note.rests_on,
         next_run=_run_of(note.key, planned),
-        warnings=tuple(warnings),
+        warnings=tuple(_warnings(note.scaling == "weak", last + 1, stopped, parts)),
     )
+
+
+def _stopped_beyond(told: Forecast, row: int, largest: float) -> list[float]:
+    """Counts above the largest measured one at which runs were stopped."""
+    p = [] if told.stopped is None else told.stopped.of(row)[0].tolist()
+    return [x for x in p if x > largest]
+
+
+def _warnings(
+    is_weak: bool, counts: int, stopped: Sequence[float], parts: TimeParts
+) -> Iterator[str]:
+    """What to know of the parts of one series."""
+    if is_weak:
+        yield WEAK
+    if counts < 3:
+        yield (
+            "Constant and growing work are not determined by two counts: the intervals "
+            "include all that is possible. To narrow them, measure a third."
+        )
+    elif _are_alike(parts):
+        yield NOT_SEPARATED
+    if stopped:
+        yield (
+            f"Runs at p = {listed(str(whole(x)) for x in stopped)} were stopped: time there and "
+            "beyond that the finished runs do not explain counts as growing work."
+        )
+
+
+def _are_alike(parts: TimeParts) -> bool:
+    """Whether constant or growing work, or either of them, may be all that is not shared."""
+    of_both = slice(PARTS.index("constant"), PARTS.index("growing") + 1)
+    least, most = parts.lower[0, of_both], parts.upper[0, of_both]
+    return bool(least.max() < NONE and most.min() > NOTABLE)
 
 
 def _run_of(key: Key, planned: Sequence[PlannedRun]) -> PlannedRun | None:
