@@ -115,7 +115,8 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
     [
         (
             {"procs": [1], "time": [1]},
-            "table must have a column p, got procs, time. Rename the column of processors to p.",
+            "table must have a column p, got procs, time. Rename the column of processors to p, "
+            "or use parcast.read_measurements.",
         ),
         (
             {"p": [1], "n": [1]},

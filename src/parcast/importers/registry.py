@@ -192,25 +192,28 @@ def _recognises(known: Format, start: bytes, path: Path) -> bool:
 
 
 def as_measurements(given: MeasurementsLike) -> Measurements:
-    """Take measurements as they are, a table by its columns, and read a file by its path.
+    """Take measurements as they are, and read a table, or a file by its path.
 
     A file may be a table as CSV or in any format that is recognised, as on the command line; what
     a reader of an import must know comes as an `ImportNote`, which is a warning.
     """
+    if isinstance(given, Measurements):
+        return given
     if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
         imported = import_timings(given)
         warn_reader(f"{name_of(given[0])} and {len(given) - 1} more", imported.notes)
         return imported.measurements
-    if not isinstance(given, str | os.PathLike):
-        return given if isinstance(given, Measurements) else Measurements.from_table(given)
-    if recognised(given) is None:
-        refuse_unknown_json(given)
+    is_path = _is_path(given)
+    if not is_path or recognised(given) is None:
+        if is_path:
+            refuse_unknown_json(given)
         try:
             return read_measurements(given)
         except NoRunEnded:
             raise
         except FileProblems as refusal:
-            problems = [replace(x, hint=_for_reading(x.hint)) for x in refusal.problems]
+            what = "path" if is_path else "table"
+            problems = [replace(x, hint=_for_reading(what, x.hint)) for x in refusal.problems]
             raise type(refusal)(refusal.path, problems, unlisted=refusal.unlisted) from None
     imported = import_timings(given)
     warn_reader(name_of(given), imported.notes)
@@ -222,12 +225,12 @@ def _is_path(given: object) -> bool:
     return isinstance(given, str | os.PathLike)
 
 
-def _for_reading(hint: Text) -> Text:
-    """Name the call that takes the arguments of a hint about a file, where a path was given."""
+def _for_reading(what: str, hint: Text) -> Text:
+    """Name the call that takes the arguments of a hint about a file or a table."""
     if isinstance(hint, str):
         return hint
     return tuple(
-        replace(part, python=f"parcast.read_measurements(path, {part})")
+        replace(part, python=f"parcast.read_measurements({what}, {part})")
         if isinstance(part, Argument)
         else part
         for part in parts(hint)

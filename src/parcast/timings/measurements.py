@@ -455,14 +455,14 @@ MeasurementsLike: TypeAlias = Measurements | TableLike | AnyPath
 
 def _columns_of(table: TableLike) -> dict[str, Any]:
     """Take the columns of a table, its times in seconds."""
-    names = _column_names(table)
+    names = column_names(table)
     times = [name for name in names if name == "time" or time_unit(name)]
     if "p" not in names:
         raise ParameterError(
             "table",
             must="have a column p",
             got=_names(names),
-            hint="Rename the column of processors to p.",
+            hint="Rename the column of processors to p, or use parcast.read_measurements.",
         )
     if len(times) != 1:
         raise ParameterError(
@@ -502,7 +502,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return columns | {x: to_names(x, given[x]) for x in LABELS if x in given}
 
 
-def _column_names(table: Any) -> list[str]:
+def column_names(table: Any) -> list[str]:
     """List the columns of any table by name, each once."""
     listed = getattr(getattr(table, "dtype", None), "names", None)
     if listed is None:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Final, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.aliases import TableLike
 from parcast.errors import FileProblems, ParameterError
 from parcast.files.decoding import LineBlock, Progress, numbered_lines, opened
 from parcast.files.document import replacing, row_pieces, unguarded
@@ -26,9 +27,10 @@ from parcast.files.faults import Faults
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, written_name
 from parcast.timings.notes import warn_reader
+from parcast.timings.tables.frames import WITH_LINES, is_of_measurements, text_of, with_index
 from parcast.timings.tables.layout import MOST_LOOKED_AT, Line, find_layout, is_row
 from parcast.timings.tables.meanings import is_only_a_name
-from parcast.timings.tables.options import TableOptions
+from parcast.timings.tables.options import AS_IT_IS, TableOptions
 from parcast.timings.tables.read_header import read_header
 from parcast.timings.tables.rows import ColumnsRead, byte_fault
 from parcast.timings.tables.titles import title_of
@@ -39,7 +41,7 @@ VERBATIM: Final = "# parcast: all other columns are parameters"  # where titles 
 OF_NODES: Final = "# parcast: p counts nodes"
 HOPELESS: Final = 10_000  # faults after which no more rows are looked at
 
-Source = str | os.PathLike[str] | TextIO | BinaryIO
+Source = str | os.PathLike[str] | TextIO | BinaryIO | TableLike
 
 
 def read_measurements(
@@ -56,16 +58,16 @@ def read_measurements(
     chunk: int = 2**18,
     progress: Progress | None = None,
 ) -> Measurements:
-    r"""Read a table of measurements from a text file.
+    r"""Read a table of measurements from a text file, or a data frame.
 
     What was understood beyond parcast's own names of columns, or left out, is an `ImportNote`,
     which is a warning.
 
     Parameters
     ----------
-    source : path, "-" or stream
+    source : path, "-", stream or table
         A table as text; "-" is standard input. `parcast.import_timings` reads files of other
-        tools.
+        tools. A table in memory, such as a data frame, is read as it would be from a file.
     ignore : sequence of str, optional
         Columns to ignore, such as a date or a job id.
     columns : mapping of str to str, optional
@@ -117,9 +119,22 @@ def read_measurements(
         separator=separator,
         decimal=decimal,
     )
+    if not isinstance(source, str | os.PathLike) and not hasattr(source, "read"):
+        return _read_frame(source, options)
     with opened(source) as (name, stream):
         measurements, notes = read_table(stream, name, options, chunk=chunk, progress=progress)
     warn_reader(name, notes)
+    return measurements
+
+
+def _read_frame(table: TableLike, options: TableOptions) -> Measurements:
+    """Read a table in memory as it would be read from a file."""
+    table = with_index(table)
+    if options == AS_IT_IS and is_of_measurements(table):
+        return Measurements.from_table(table)
+    options = replace(options, separator=options.separator or "comma")
+    measurements, notes = read_table(text_of(table), WITH_LINES, options)
+    warn_reader("table", notes)
     return measurements
 
 

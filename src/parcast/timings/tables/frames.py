@@ -1,0 +1,74 @@
+"""Tables in memory, such as data frames, as the text that they would be in a file.
+
+So any title, unit and cell that is read in a file is read in a data frame. Columns that are named
+as those of `Measurements` need no reading.
+"""
+
+import csv
+from io import StringIO
+from numbers import Number
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.aliases import TableLike
+from parcast.timings.columns import BESIDE, LABELS, MEMORY, time_unit
+from parcast.timings.measurements import column_names
+
+WITH_LINES: Final = "table (line 1: its titles)"  # what messages call it that name lines
+MISSING: Final = frozenset({"nan", "NaT", "<NA>", "None"})
+NO_PARAMETERS: Final = frozenset(BESIDE) - frozenset(MEMORY)
+
+
+def with_index(table: TableLike) -> TableLike:
+    """Make columns of what names the rows of a data frame, such as p after `groupby`."""
+    names = getattr(getattr(table, "index", None), "names", None)
+    if names is not None and any(name is not None for name in names):
+        return table.reset_index()
+    return table
+
+
+def is_of_measurements(table: TableLike) -> bool:
+    """Whether the columns are named as those of measurements are, and hold numbers or labels."""
+    names = column_names(table)
+    times = [name for name in names if name == "time" or time_unit(name)]
+    if "p" not in names or len(times) != 1 or NO_PARAMETERS.intersection(names):
+        return False
+    return all(_is_numeric(table[name]) for name in names if name not in LABELS)
+
+
+def _is_numeric(column: ArrayLike) -> bool:
+    """Whether all cells are numbers."""
+    cells = np.asarray(column)
+    if cells.dtype.kind == "O":
+        return all(isinstance(x, Number) for x in cells.ravel().tolist())
+    return cells.dtype.kind in "biuf"
+
+
+def text_of(table: TableLike) -> StringIO:
+    """Write a table as the text of a file with commas."""
+    names = column_names(table)
+    columns = [np.asarray(table[name]) for name in names]
+    rows = max((len(cells) for cells in columns if cells.ndim), default=1)
+    titled = [_written(name, cells) for name, cells in zip(names, columns, strict=True)]
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(title for title, _ in titled)
+    writer.writerows(zip(*(np.broadcast_to(x, rows).tolist() for _, x in titled), strict=True))
+    stream.seek(0)
+    return stream
+
+
+def _written(name: str, cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    """Title and cells as a file has them: durations in seconds, "" for what is missing."""
+    kind, title = cells.dtype.kind, name
+    if kind == "m":
+        cells, title = cells / np.timedelta64(1, "s"), f"{name} [s]"
+    elif kind == "M":
+        cells = np.datetime_as_string(cells)
+    elif name == "time" and kind in "iuf":
+        title = "time [s]"
+    texts = [str(x) for x in cells.ravel().tolist()]
+    written = np.array(["" if x in MISSING else x for x in texts], dtype=object)
+    return title, written.reshape(cells.shape)

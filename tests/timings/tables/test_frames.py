@@ -1,0 +1,70 @@
+"""Data frames are read as the same table in a file is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import parcast
+from parcast.errors import FileProblems
+from parcast.timings.notes import ImportNote
+
+FRAME = pd.DataFrame({"ranks": [1, 2, 4, 8], "elapsed": [100.1, 52.0, 28.0, 17.0]})
+RUNS = parcast.Measurements(p=FRAME.ranks, time=FRAME.elapsed)
+IN_TEXT = FRAME.assign(elapsed=["0:01:40.1", "52 s", "28 s", "17 s"])
+IN_DURATIONS = FRAME.assign(
+    elapsed=pd.to_timedelta(FRAME.elapsed, unit="s"), started=pd.Timestamp("2026-01-01")
+)
+
+
+@pytest.mark.filterwarnings("ignore::parcast.timings.notes.ImportNote")
+@pytest.mark.parametrize(
+    "table",
+    [
+        FRAME,
+        FRAME.set_index("ranks"),
+        FRAME.groupby("ranks").elapsed.median(),
+        FRAME.astype({"ranks": "Int64"}),
+        IN_TEXT,
+        IN_DURATIONS,
+        FRAME.rename(columns={"elapsed": "time"}).to_dict("list"),
+        FRAME.to_records(index=False),
+        FRAME.rename(columns={"ranks": "p", "elapsed": "time"}).set_index("p"),
+    ],
+)
+def test_a_table_of_any_columns_is_read_as_from_a_file(table):
+    assert parcast.read_measurements(table) == RUNS
+
+
+def test_a_frame_and_its_file_are_the_same_runs(tmp_path):
+    beside = {"user_s": [9.0, 8, 7, 6], "host": "a1", "status": ["ok", "ok", "ok", "timeout"]}
+    frame = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [100.0, 52, 28, 60], "n": 5, **beside})
+    frame.to_csv(tmp_path / "runs.csv", index=False)
+    with pytest.warns(ImportNote, match="1 failed run left out") as given:
+        told, of_file = (parcast.read_measurements(x) for x in (frame, tmp_path / "runs.csv"))
+    assert told == of_file
+    assert told.cut_off == of_file.cut_off
+    assert list(told.axes) == ["p", "n"]
+    assert str(given[0].message).startswith("table: ")
+    with pytest.warns(ImportNote):
+        assert np.all(parcast.forecast(frame, p=8).time > 60)
+
+
+def test_what_was_assumed_of_a_frame_and_what_is_wrong_with_it_are_said():
+    with pytest.warns(ImportNote, match="table: p is ranks; the time is elapsed"):
+        parcast.forecast(FRAME, p=16)
+    unclear = FRAME.rename(columns={"elapsed": "took"})
+    with pytest.raises(FileProblems) as caught:
+        parcast.forecast(unclear, p=16)
+    [problem] = caught.value.problems
+    assert "parcast.read_measurements(table, columns={'time_s': 'took'})" in str(caught.value)
+    assert problem.line == 1
+    with pytest.raises(FileProblems, match=r"line 3 +p +must be a whole number"):
+        parcast.read_measurements({"p": [1, "x"], "time": [2.0, 1.0]})
+    options = {"columns": {"p": "ranks", "time_s": "took"}}
+    assert parcast.read_measurements(unclear, **options) == RUNS
+
+
+def test_single_values_are_those_of_every_row():
+    with pytest.warns(ImportNote):
+        told = parcast.read_measurements({"ranks": [1, 2], "time": [2.0, 1.0], "n": 10})
+    assert told.axes["n"].tolist() == [10, 10]
