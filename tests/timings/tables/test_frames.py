@@ -49,6 +49,13 @@ def test_a_frame_and_its_file_are_the_same_runs(tmp_path):
         assert np.all(parcast.forecast(frame, p=8).time > 60)
 
 
+def test_deviations_and_times_that_are_missing_are_those_of_a_file():
+    table = {"p": [1, 2, 4], "time_s": [100.0, 52.0, np.nan], "time_std": [1.0, 2.0, np.nan]}
+    with pytest.warns(ImportNote, match="1 failed run left out"):
+        told = parcast.read_measurements(table)
+    assert told == parcast.Measurements(p=[1, 2], time=[100.0, 52.0], deviation=[1.0, 2.0])
+
+
 def test_what_was_assumed_of_a_frame_and_what_is_wrong_with_it_are_said():
     with pytest.warns(ImportNote, match="table: p is ranks; the time is elapsed"):
         parcast.forecast(FRAME, p=16)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import TableLike
-from parcast.timings.columns import BESIDE, LABELS, MEMORY, time_unit
+from parcast.timings.columns import BESIDE, LABELS, MEMORY, is_name_of_time, time_unit
 from parcast.timings.measurements import column_names
 
 WITH_LINES: Final = "table (line 1: its titles)"  # what messages call it that name lines
@@ -32,18 +32,24 @@ def with_index(table: TableLike) -> TableLike:
 def is_of_measurements(table: TableLike) -> bool:
     """Whether the columns are named as those of measurements are, and hold numbers or labels."""
     names = column_names(table)
-    times = [name for name in names if name == "time" or time_unit(name)]
+    times = [name for name in names if is_name_of_time(name)]
     if "p" not in names or len(times) != 1 or NO_PARAMETERS.intersection(names):
         return False
-    return all(_is_numeric(table[name]) for name in names if name not in LABELS)
+    if times[0] != "time" and time_unit(times[0]) is None:
+        return False
+    return all(
+        _is_numeric(table[name], may_be_missing=name not in ("p", *times))
+        for name in names
+        if name not in LABELS
+    )
 
 
-def _is_numeric(column: ArrayLike) -> bool:
+def _is_numeric(column: ArrayLike, *, may_be_missing: bool) -> bool:
     """Whether all cells are numbers."""
     cells = np.asarray(column)
     if cells.dtype.kind == "O":
         return all(isinstance(x, Number) for x in cells.ravel().tolist())
-    return cells.dtype.kind in "biuf"
+    return cells.dtype.kind in "biuf" and (may_be_missing or not np.isnan(cells).any())
 
 
 def text_of(table: TableLike) -> StringIO:
