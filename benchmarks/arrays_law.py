@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
-from parcast.arrays.bottleneck.evaluate import simulate_request
 from parcast.arrays.geometry.batches import EqualArrays
 from parcast.arrays.geometry.chunks import listed_chunks, mesh_chunks
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks
+from parcast.arrays.law.bottleneck import simulate_request
 from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.law.request import Options, request_time
 from parcast.arrays.library.schema import Kind, NamedArray, Schema, layout_for

@@ -150,7 +150,6 @@ RESULTS = {
     "Proposal": lambda: plan_proposal({"p": [1, 2, 4], "time": [8, 5, 3]}),
     "RegressionCheck": lambda: check(RUNS, against=RUNS),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
-    "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
     "ResourcePlan": lambda: plan(RUNS),
     "SavedResult": lambda: SavedResult(document=match(RUNS).to_document()),
     "SearchResult": lambda: search_documents(DOCUMENTS, "stencil"),

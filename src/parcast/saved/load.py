@@ -43,7 +43,6 @@ VERBS: Final = {
 }
 CLASSES: Final = {  # of results whose documents hold their fields, by the kind of these
     "array-io-plan": "parcast.arrays.planning.result:RequestPlan",
-    "array-io-simulation": "parcast.arrays.bottleneck.result:RequestSimulation",
     "explain-profiles": "parcast.deciding.explain.profiles.result:ProfilesExplained",
     "plan": "parcast.deciding.decision:OwnDecision",
     "fit": "parcast.fitting.result:Fit",

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.arrays.bottleneck.evaluate import simulate_request
 from parcast.arrays.geometry.batches import EqualArrays
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks
+from parcast.arrays.law.bottleneck import simulate_request
 from parcast.arrays.law.parameters import read_costs
 from tests.conftest import ROOT
 

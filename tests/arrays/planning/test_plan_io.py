@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import parcast
-from parcast.arrays.bottleneck.evaluate import simulate_request
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.law import request as law
+from parcast.arrays.law.bottleneck import simulate_request
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.parameters import ILLUSTRATIVE, read_costs, read_parameters
 from parcast.arrays.law.request import Options

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from parcast.arrays.bottleneck.picture import name_bars
-from parcast.arrays.bottleneck.result import LIMITS, Limit
+from parcast.arrays.law.bottleneck import LIMITS, Limit
 from parcast.arrays.planning.result import RequestPlan
 from parcast.arrays.planning.sheet import best_of_each
+from parcast.show.pictures import canvas
 from parcast.show.pictures.colours import COMMUNICATION, COMPUTING, INPUT_OUTPUT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_TICKS: Final = 16
 WIDTH: Final = 0.7  # of a bar
 COLOURS: Final[dict[Limit, str]] = {
     "file system": INPUT_OUTPUT,
@@ -36,4 +37,11 @@ def draw_parts(ax: "Axes", result: RequestPlan) -> None:
         bottom += height
     ax.set_ylabel("share of the time [%]")
     ax.set_ylim(0, 100)
-    name_bars(ax, [str(plan.servers) for plan in best], "servers")
+    names = [str(plan.servers) for plan in best]
+    canvas.plain_axes(ax)
+    ax.grid(visible=False, axis="x")
+    step = -(-len(names) // MOST_TICKS)  # not more names than fit
+    ax.set_xlim(-0.6, len(names) - 0.4)
+    ax.set_xticks(range(0, len(names), step), labels=names[::step])
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("servers")

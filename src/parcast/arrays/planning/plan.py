@@ -16,8 +16,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.bottleneck.evaluate import simulate_request
-from parcast.arrays.bottleneck.result import RequestSimulation
 from parcast.arrays.geometry.batches import EqualArrays, dealt_out
 from parcast.arrays.geometry.boxes import Ints, as_schema
 from parcast.arrays.geometry.choices import OBJECTIVES, Objective, Policy
@@ -30,6 +28,7 @@ from parcast.arrays.geometry.subchunks import (
     schema_subchunks,
     storage_subchunks,
 )
+from parcast.arrays.law.bottleneck import RequestSimulation, simulate_request
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.limits import Allowance
 from parcast.arrays.law.request import Options

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.bottleneck.result import LIMITS, Limit, RequestSimulation
 from parcast.arrays.geometry.choices import Objective
 from parcast.arrays.geometry.subchunks import MOST
+from parcast.arrays.law.bottleneck import LIMITS, Limit, RequestSimulation
 from parcast.arrays.law.request import Options
 from parcast.arrays.planning.settings import Settings, settings_of
 from parcast.deciding.alternatives import Ways

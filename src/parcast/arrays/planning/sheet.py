@@ -1,13 +1,12 @@
 """Plans of a request for a person: how many servers, which schema, and what limits the best."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from parcast.advice import Choice
-from parcast.arrays.bottleneck.result import Limit
-from parcast.arrays.bottleneck.sheet import LIMITED, balance_facts, servers_table
+from parcast.arrays.law.bottleneck import Imbalance, Limit, RequestSimulation
 from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, near_counts, range_text, schema_text
 from parcast.arrays.planning.result import (
@@ -21,13 +20,23 @@ from parcast.arrays.planning.settings import NAMES
 from parcast.deciding.sheet import Said, some_of, time_columns, time_text
 from parcast.errors import Argument
 from parcast.show.sheet import Column, Fact, Form, Table, facts_of
-from parcast.units import format_quantity, percent
-from parcast.words import counted, listed
+from parcast.units import TIME_UNITS, format_quantity, percent
+from parcast.words import common_unit, counted, listed, rounded
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 5
 MOST_BESIDE: Final = 3  # beside what a job does now
-EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.bottleneck.evaluate
+MEGABYTE: Final = 1e6
+MOST_NAMED: Final = 6  # servers of a row
+WAITING: Final = "assembly: gathering or sending subchunks; files: opening and waiting for files"
+USED: Final = "used: share of the rate of the file system"
+LIMITED: Final = {
+    "file system": "the file system",
+    "communication": "communication",
+    "computation": "computation (finding, requesting, packing and unpacking overlaps)",
+}
+EQUAL: Final = "no more to do: its costs, or the runs of its overlaps, differ"
+EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.law.bottleneck
     "file system": "its busiest disk is used 90% of the time or more",
     "communication": "no disk is used for 90% of the time; with infinitely fast disks, an "
     "infinitely fast network would save at least 20%",
@@ -54,7 +63,7 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
         tables = [*(tables if show_all else []), _libraries(result.libraries)]
         shown = shown if show_all else [best]
     if show_all:
-        tables.append(servers_table(result.simulation, title="Servers of the best plan"))
+        tables.append(_servers_table(result.simulation))
     mesh = f" as {schema_text(best)}" if best.mesh else ""
     time = format_quantity(best.time, "time", DIGITS)
     answer = f"{counted(best.servers, 'server')}{mesh}, {time}{_beside_others(result)}"
@@ -167,6 +176,63 @@ def _table(plans: Sequence[ServerPlan], *, title: str = "", is_whole: bool) -> T
     )
 
 
+def _servers_table(result: RequestSimulation) -> Table:
+    """One row for servers of the best plan that do the same."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in result.rows():
+        values = [value for key, value in row.items() if key not in ("server", "startup_s")]
+        groups.setdefault(tuple(f"{x:.{DIGITS}g}" for x in values), []).append(row)
+    rows = [group[0] for group in groups.values()]
+    names = [listed((str(x["server"]) for x in group), MOST_NAMED) for group in groups.values()]
+    unit = common_unit([row["intermediate_s"] or 1.0 for row in rows])
+
+    def times(key: str) -> list[str]:
+        return [rounded(row[key] / TIME_UNITS[unit], DIGITS) for row in rows]
+
+    def rates(mode: str) -> list[str]:
+        return [rounded(row[f"throughput_{mode}_B_per_s"] / MEGABYTE, DIGITS) for row in rows]
+
+    what = "server" if len(names) == len(list(result.rows())) else "servers"
+    columns = [
+        Column(title=what, cells=names, align="left"),
+        Column(title="messages", cells=[f"{row['messages']}" for row in rows]),
+        Column(title="subchunks", cells=[f"{row['subchunks']}" for row in rows]),
+        Column(title="assembly", unit=f"[{unit}]", cells=times("assembly_s")),
+        Column(title="files", unit=f"[{unit}]", cells=times("file_system_s")),
+        Column(title="normal", unit="[MB/s]", cells=rates("normal")),
+        Column(title="fast disks", unit="[MB/s]", cells=rates("infinite_disks")),
+        Column(title="fast network", unit="[MB/s]", cells=rates("infinite_network")),
+        Column(
+            title="used", unit="[%]", cells=[f"{100 * row['utilisation']:.1f}" for row in rows]
+        ),
+    ]
+    narrow = [columns[0], columns[1], *columns[3:6], columns[8]]
+    return Table(
+        title="Servers of the best plan",
+        forms=(Form(columns=columns), Form(columns=narrow, legend=f"{WAITING}; {USED}")),
+        legend=f"{WAITING}; normal, fast disks, fast network: throughput as it is, with "
+        f"infinitely fast disks, and with an infinitely fast network too; {USED}",
+    )
+
+
+def _balance_facts(imbalances: Sequence[Imbalance]) -> Iterator[Fact]:
+    """Servers out of balance, those with the same reasons together."""
+    groups: dict[tuple[tuple[str, ...], str], list[Imbalance]] = {}
+    for each in imbalances:
+        key = (each.reasons, f"{each.ratios['time']:.2f}")
+        groups.setdefault(key, []).append(each)
+    if not groups:
+        yield Fact("balance", "all servers within 25% of the least")
+    for number, ((reasons, _), group) in enumerate(groups.items()):
+        first = group[0]
+        servers = listed((str(each.server) for each in group), MOST_NAMED)
+        word = "server" if len(group) == 1 else "servers"
+        why = ", ".join(f"{first.ratios[name]:.2f} times the {name}" for name in reasons)
+        time = f"{first.ratios['time']:.2f} times the time of the fastest"
+        text = f"{word} {servers}: {time}, with {why or EQUAL}"
+        yield Fact("imbalance" if not number else "", text, is_marked=True)
+
+
 def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     """Why this plan is the best, what limits it, and what to set in other libraries."""
     details: list[Fact] = []
@@ -199,7 +265,7 @@ def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     if show_all:
         shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
         yield Fact("time shares", ", ".join(shares))
-    yield from (x for x in balance_facts(result.simulation.imbalances) if show_all or x.is_marked)
+    yield from (x for x in _balance_facts(result.simulation.imbalances) if show_all or x.is_marked)
     if result.machine and (show_all or not result.notes):  # a note names an illustrative machine
         yield Fact("costs", result.machine)
     yield from _settings(result, show_all=show_all)

@@ -1,4 +1,4 @@
-"""Evaluate a request as it is, with infinitely fast disks [S], and with such a network too [S].
+"""What limits a request: its times as it is, and with infinitely fast disks and network [S].
 
 With infinitely fast disks T_fs is the time of compression, if there is any, which shows how fast
 subchunks can be assembled; without messages as well, what remains is computation. From the
@@ -13,26 +13,95 @@ a part of the arrays by more than 25% [D]. The reasons are which of its messages
 bytes do as well.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.arrays.bottleneck.result import MODES, Imbalance, Limit, RequestSimulation
 from parcast.arrays.geometry.batches import EqualArrays
 from parcast.arrays.geometry.boxes import Ints
 from parcast.arrays.geometry.overlaps import Overlaps
 from parcast.arrays.law.costs import Costs
-from parcast.arrays.law.request import Options, RequestTime, request_times, tables_of
+from parcast.arrays.law.request import Infinite, Options, RequestTime, request_times, tables_of
 from parcast.errors import Argument
 from parcast.show.warning import minor
 from parcast.units import format_quantity
 
+Limit = Literal["file system", "communication", "computation"]
+LIMITS: Final[tuple[Limit, ...]] = ("file system", "communication", "computation")
+MODES: Final[dict[Infinite, str]] = {  # keys of rows
+    "none": "normal",
+    "disks": "infinite_disks",
+    "disks and network": "infinite_network",
+}
 USED: Final = 0.9  # of the rate of a disk, from which it is what limits [1]
 GAIN: Final = 1.25  # by a free network, from which communication is what limits [1]
 EXCESS: Final = 1.25  # over the least of the servers, above which one is out of balance [1]
 REASONS: Final = ("messages", "subchunks", "bytes")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Imbalance:
+    """A server that takes longer, or has more messages, than the one with least."""
+
+    server: int  # its number, from 0
+    ratios: Mapping[str, float]  # "time", "messages", "subchunks", "bytes" over the least [1]
+    reasons: tuple[str, ...]  # of these, what explains its time; (): its costs or its overlaps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RequestSimulation:
+    """Times of a request with the disks and network as they are, and infinitely fast."""
+
+    times: Mapping[Infinite, RequestTime]
+    options: Options
+    limited_by: Limit  # `file system`, `communication` or `computation`
+    imbalances: tuple[Imbalance, ...]
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say in one line how long it takes and why."""
+        return f"RequestSimulation({self.time:.4g} s, limited by {self.limited_by})"
+
+    @property
+    def normal(self) -> RequestTime:
+        """Times with the disks and the network as they are."""
+        return self.times["none"]
+
+    @property
+    def time(self) -> float:
+        """Time of the request [s]."""
+        return self.normal.time
+
+    @property
+    def shares(self) -> dict[Limit, float]:
+        """Share of the time that vanishes without each in turn, computation last. [1]."""
+        times = [self.times[mode].time for mode in MODES]
+        gains = [times[0] - times[1], times[1] - times[2], times[2]]
+        whole = times[0] or 1.0  # a request of nothing may take no time
+        return {limit: gain / whole for limit, gain in zip(LIMITS, gains, strict=True)}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row for each server."""
+        normal = self.normal
+        rates = {name: self.times[mode].throughput for mode, name in MODES.items()}
+        for i in range(len(normal.startup)):
+            yield {
+                "server": i,
+                "messages": int(normal.messages[i]),
+                "subchunks": int(normal.subchunks[i]),
+                "size_bytes": int(normal.size[i]),
+                "stored_bytes": int(normal.stored[i]),
+                "startup_s": float(normal.startup[i]),
+                "assembly_s": float(normal.assembly[i]),
+                "delay_s": float(normal.delay[i]),
+                "file_system_s": float(normal.file_system[i]),
+                "intermediate_s": float(normal.intermediate[i]),
+                **{f"throughput_{name}_B_per_s": float(rate[i]) for name, rate in rates.items()},
+                "utilisation": float(normal.utilisation[i]),
+            }
 
 
 def simulate_request(

@@ -1,13 +1,13 @@
-"""What limits a request, by how much, and which servers are out of balance; how it is shown."""
+"""What limits a request, by how much, and which servers are out of balance."""
 
 from dataclasses import replace
 
 import pytest
 
-from parcast.arrays.bottleneck.evaluate import simulate_request
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks, storage_subchunks
+from parcast.arrays.law.bottleneck import simulate_request
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.law.request import Options
@@ -31,7 +31,6 @@ def test_one_slow_disk_is_what_limits():
     assert result.normal.utilisation[0] < 0.3
     [slow] = result.imbalances
     assert (slow.server, slow.reasons) == (1, ())
-    assert "no more to do: its costs, or the runs of its overlaps, differ" in str(result)
 
 
 def test_with_infinitely_fast_disks_clients_still_receive_as_slowly_as_they_do():
@@ -48,12 +47,10 @@ def test_with_infinitely_fast_disks_clients_still_receive_as_slowly_as_they_do()
     assert network.intermediate[0] < disks.intermediate[0]
 
 
-def test_a_request_that_takes_no_time_can_be_shown(tmp_path):
+def test_a_request_may_take_no_time():
     free = Costs(clients=ClientCosts(), servers=ServerCosts(write_rate=1e9))
     some = simulate_request(table_of((64, 64), (4, 1), (2, 1)), free)
     assert some.times["disks"].time == 0
-    some.save(tmp_path / "some.png")
-    assert [text.get_text() for text in some.plot()[1].texts] == 4 * ["∞"]
     empty = overlaps(
         mesh_chunks((0, 8), (2, 2)), storage_subchunks((0, 8), (4, 8), servers=2, itemsize=8)
     )
@@ -61,7 +58,6 @@ def test_a_request_that_takes_no_time_can_be_shown(tmp_path):
     assert none.time == 0
     assert none.normal.utilisation.tolist() == [0, 0]
     assert set(none.shares.values()) == {0.0}
-    assert "0 s" in str(none)
 
 
 def test_shares_add_up_to_the_time():
@@ -92,9 +88,9 @@ def test_reasons_are_bytes_and_subchunks_where_chunks_differ():
 def test_contention_is_reported_with_its_resource():
     table = table_of((64, 64), (1, 1), (8, 1))
     result = simulate_request(table, SP2, Options(contention=True))
-    assert "contention  client 0 is busy for 4.363 ms" in str(result)
+    assert result.normal.bound.time == pytest.approx(4.363e-3, abs=5e-7)
     fast = simulate_request(table, with_servers(SP2, write_rate=1e9), Options(contention=True))
-    assert "client 0 is busy for 4.363 ms, which determines the time" in str(fast)
+    assert fast.normal.is_bound
     assert bound_of(table, SP2, clients=[0], servers=[1] * 8).resource == "client 0"
 
 

@@ -1,1 +1,0 @@
-"""What limits a request, and which of its servers are out of balance."""
