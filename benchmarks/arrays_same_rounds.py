@@ -43,7 +43,7 @@ def main():
     value = {figure.key: figure.value for figure in fitted(seen[: len(known)], DISK)}
     errors = []
     for request, each in zip(listed, seen[len(known) :], strict=True):
-        time = each.law.time(costs_of(each.law.known, each.dry, value)).time
+        time = each.law.time(costs_of(each.law.asked, each.dry, value)).time
         errors.append(abs(time / each.time - 1))
         print(f"{request!s:60} {each.time:8.4f} s  law {time:8.4f} s  {time / each.time - 1:+.0%}")
     within = sum(error <= 0.2 for error in errors)

@@ -191,7 +191,7 @@ def predicted(
     time = law.time(measured.costs)
     counts = {
         "messages": int(time.messages.sum()),
-        "subchunks": subchunks_of(law.known.schema, request.servers),
+        "subchunks": subchunks_of(request.carried.schema, request.servers),
         "bytes": int(time.size.sum()),
     }
     bound = time.bound.resource if time.is_bound else None

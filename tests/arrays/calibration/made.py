@@ -25,7 +25,7 @@ KNOWN = {
 def dry_of(request):
     return DryRun(
         request=request,
-        construct_schema=2e-4 + 1e-6 * request.number,
+        construct_schema=2e-4 + 1e-6 * request.arrays,
         parse_schema=5e-5,
         find=1e-4,
         boundary=3e-6,
@@ -44,7 +44,7 @@ def dry_of(request):
 def time_of(request, value):
     """Time of a request by the law."""
     law = ByLaw(request, placement_of(request.layout, None))
-    return law.time(costs_of(law.known, dry_of(law.known), value))
+    return law.time(costs_of(request, dry_of(request), value))
 
 
 def run_of(launch, case, time, repetition=1, *, factor=1.0):

@@ -1,25 +1,17 @@
-"""Requests as the law sees them and as the library does, and dry runs of them."""
+"""Dry runs of requests: what the code of the library takes for each."""
 
 from math import isfinite
 
 import numpy as np
 import pytest
 
-from parcast.arrays.calibration.dry_run import NullFiles, Rehearsal, Stage, dry_run
-from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
-from parcast.arrays.law.request import request_time
-from parcast.arrays.trials.carried import CarriedRequest
-from parcast.errors import ParameterError
+from parcast.arrays.calibration.dry_run import Rehearsal, Stage, dry_run
+from tests.arrays.trials.made import request
 
 REQUESTS = [
-    CarriedRequest(shape=(64, 64, 32), mesh=(2, 2, 1)),
-    CarriedRequest(shape=(37, 23, 11), mesh=(1, 3, 1), servers=2, subchunk=2048),
-    CarriedRequest(shape=(512, 64, 64), mesh=(2, 1, 2), servers=3),
-    CarriedRequest(shape=(512, 64, 64), mesh=(2, 1, 2), servers=2, operation="read"),
-    CarriedRequest(shape=(8, 8), mesh=(2, 2), number=100, servers=3, subchunk=8192),
-    CarriedRequest(shape=(8, 8), mesh=(2, 2), number=100, servers=3, batch=False),
-    CarriedRequest(shape=(8, 8), mesh=(4, 1), number=50, servers=2, stack=True),
-    CarriedRequest(shape=(300, 300), mesh=(1, 2), number=3, subchunk=1 << 17, dtype="float32"),
+    request(shape=[37, 23, 11], client_mesh=[1, 3, 1], servers=2, subchunk="2 KiB"),
+    request(shape=[512, 64, 64], client_mesh=[2, 1, 2], servers=2, operation="read"),
+    request(shape=[8, 8], client_mesh=[2, 2], arrays=100, servers=3, subchunk="8 KiB"),
 ]
 
 
@@ -32,32 +24,6 @@ class Ticks:
     def __call__(self):
         self.now += self.step
         return self.now
-
-
-@pytest.mark.parametrize("request_", REQUESTS, ids=str)
-def test_the_law_has_the_messages_and_subchunks_of_the_library(request_):
-    schema = request_.schema
-    costs = Costs(clients=ClientCosts(), servers=ServerCosts(write_rate=1e9))
-    time = request_time(request_.tables, costs, request_.options())
-    for server in range(request_.servers):
-        units = list(schema.units(server, request_.servers))
-        kinds = [schema.kinds[schema.arrays[unit.arrays[0]].kind] for unit in units]
-        asked = [{x.client for y in unit.subchunks for x in y.overlaps} for unit in units]
-        assert time.messages[server] == sum(map(len, asked))
-        size = sum(
-            len(unit.arrays) * kind.item * np.prod(subchunk.count)
-            for unit, kind in zip(units, kinds, strict=True)
-            for subchunk in unit.subchunks
-        )
-        assert time.size[server] == size
-        files = {
-            (a // schema.arrays_a_chunk if schema.stack else a, x.chunk)
-            for unit in units
-            for a in unit.arrays
-            for x in unit.subchunks
-        }
-        assert request_.files.number[server] == len(files)
-    assert time.size.sum() == request_.size
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)
@@ -76,22 +42,22 @@ def test_a_dry_run_gives_times_and_lengths_of_its_request(request_):
 
 
 def test_what_lies_in_a_row_is_not_packed():
-    whole = dry_run(CarriedRequest(shape=(64, 64), mesh=(2, 1)))
-    batch = dry_run(CarriedRequest(shape=(64, 64), mesh=(2, 1), number=8))
+    whole = dry_run(request(shape=[64, 64], client_mesh=[2, 1]))
+    batch = dry_run(request(shape=[64, 64], client_mesh=[2, 1], arrays=8))
     assert not isfinite(whole.copy_rate)
     assert isfinite(batch.copy_rate)
 
 
 def test_longer_descriptions_make_longer_schemas():
-    one, many = (dry_run(CarriedRequest(shape=(8, 8), mesh=(2, 1), number=n)) for n in (1, 200))
+    one, many = (dry_run(request(shape=[8, 8], client_mesh=[2, 1], arrays=n)) for n in (1, 200))
     assert many.schema_length > one.schema_length + 200 * 5
     assert many.request_length > one.request_length
 
 
 def test_every_step_is_timed_once():
     """With a clock of whole ticks, times are the numbers of its readings in between."""
-    request = CarriedRequest(shape=(4, 8), mesh=(2, 1))
-    sums = Rehearsal(request, Ticks()).made()
+    asked = request(shape=[4, 8], client_mesh=[2, 1])
+    sums = Rehearsal(asked, Ticks()).made()
     # A call that sends reads the clock twice, so that what contains it lasts three ticks.
     assert sums.each("describe") == 3
     assert sums.calls["describe"] == 2
@@ -100,14 +66,14 @@ def test_every_step_is_timed_once():
     assert sums.calls["boundary"] == 2
     assert sums.each("boundary") == 2  # from the end of a call to the end of the next
     assert sums.calls["decode"] == sums.calls["place"] == 2
-    assert sums.amounts["place"] == sums.amounts["encode"] == request.size
+    assert sums.amounts["place"] == sums.amounts["encode"] == asked.size
     assert sums.seconds["place"] == 2
     assert sums.seconds["encode"] == 1
 
 
 def test_times_scale_with_the_clock():
-    request = CarriedRequest(shape=(16, 16), mesh=(2, 2), number=20)
-    one, ten = (dry_run(request, clock=Ticks(step)) for step in (1e-6, 1e-5))
+    asked = request(shape=[16, 16], client_mesh=[2, 2], arrays=20)
+    one, ten = (dry_run(asked, clock=Ticks(step)) for step in (1e-6, 1e-5))
     for name in ("construct_schema", "parse_schema", "find", "boundary", "decode"):
         assert getattr(ten, name) == pytest.approx(10 * getattr(one, name))
     assert one.place_rate == pytest.approx(10 * ten.place_rate)
@@ -124,22 +90,11 @@ def test_memory_that_is_new_to_a_read_takes_longer_once(monkeypatch):
         return views
 
     monkeypatch.setattr(Stage, "moved", slow_at_first)
-    request = CarriedRequest(shape=(512, 64), mesh=(2, 1), operation="read")
-    assert Rehearsal(request, clock).made().rate("touch") == pytest.approx(1e9 / 4)
+    asked = request(shape=[512, 64], client_mesh=[2, 1], operation="read")
+    assert Rehearsal(asked, clock).made().rate("touch") == pytest.approx(1e9 / 4)
 
 
 def test_it_leaves_no_file_open_and_writes_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     dry_run(REQUESTS[0])
     assert list(tmp_path.iterdir()) == []
-    files = NullFiles(REQUESTS[0].schema, Ticks())
-    files.close()
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        files.close()
-
-
-def test_a_subchunk_that_holds_no_element_is_refused_as_by_the_library():
-    with pytest.raises(ParameterError, match="subchunk must hold one element"):
-        dry_run(CarriedRequest(shape=(4,), mesh=(1,), subchunk=4))
-    with pytest.raises(ParameterError, match="mesh must have one number for each of the 2"):
-        CarriedRequest(shape=(4, 4), mesh=(1,))

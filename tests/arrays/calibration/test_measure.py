@@ -21,7 +21,6 @@ from parcast.arrays.calibration.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.calibration.sources import OfLayouts
 from parcast.arrays.law.parameters import read_parameters
 from parcast.arrays.store.writing import WRITE_OUT
-from parcast.arrays.trials.carried import CarriedRequest
 from parcast.arrays.trials.request import (
     FAST,
     SLOW,
@@ -57,6 +56,16 @@ def figures(measuring):
     return lambda machine, rounds=2: measuring(machine).figures(LAYOUT, rounds=rounds)
 
 
+def asked(**keys):
+    return ArrayRequest(**{"client_mesh": [2, 2], "servers": 1} | keys)
+
+
+def costs_in(measured, request):
+    """Costs of the servers for a request, of those that were measured."""
+    value = {figure.key: figure.value for figure in measured.figures}
+    return costs_of(request, dry_of(request), value).servers
+
+
 @pytest.mark.usefixtures("uncovered")
 def test_costs_are_found_with_which_the_law_gives_the_times(figures):
     machine = Machine()
@@ -66,8 +75,8 @@ def test_costs_are_found_with_which_the_law_gives_the_times(figures):
     for request in read_requests(FAST):  # none of which is a reference
         if request.layout == layout:
             law = ByLaw(request, placement_of(layout, None))
-            dry = dry_of(law.known)
-            times = [law.time(costs_of(law.known, dry, x)).time for x in (found, KNOWN)]
+            dry = dry_of(law.asked)
+            times = [law.time(costs_of(law.asked, dry, x)).time for x in (found, KNOWN)]
             assert times[0] == pytest.approx(times[1], rel=0.05)
     of_reads = "servers.read_rate", "files.read_begin"
     for key in ("servers.synchronise", "servers.end", "messages.startup", *of_reads):
@@ -145,10 +154,10 @@ def test_no_other_costs_matter_to_a_request_than_those_that_are_looked_up(layout
     matter = set()
     for request in references(layout, SMALLEST).values():
         law = ByLaw(request, place)
-        dry = dry_of(law.known)
-        keys = keys_of(law.known, dry)
+        dry = dry_of(law.asked)
+        keys = keys_of(law.asked, dry)
         others = {key: 3 * x for key, x in KNOWN.items() if key not in keys}
-        first, second = (law.time(costs_of(law.known, dry, x)) for x in (KNOWN, KNOWN | others))
+        first, second = (law.time(costs_of(law.asked, dry, x)) for x in (KNOWN, KNOWN | others))
         assert (first.time, components_of(first)) == (second.time, components_of(second))
         is_read = request.operation == "read"
         assert ("files.read_begin" in keys, "servers.begin" in keys) == (is_read, not is_read)
@@ -167,7 +176,7 @@ def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, ra
         assert request.shape[0] % layout.clients == 0
         assert request.is_aligned != ("columns" in name)
         assert request.size <= 1.01 * (192 << 20)
-    sizes = {name: request.for_costs().files.size for name, request in asked.items()}
+    sizes = {name: request.carried.files.size for name, request in asked.items()}
     assert sizes["medium"] < sizes["medium, double-buffer"] <= WRITE_OUT
     assert WRITE_OUT < sizes["large"] < sizes["largest"]
 
@@ -217,13 +226,13 @@ def test_document_and_rows_have_the_same_figures(measured, tmp_path):
     ("keys", "rate", "opening"),
     [
         ({"shape": (64, 64)}, "files.single_write_rate", "servers.open_file"),
-        ({"shape": (8, 8), "number": 32}, "files.few_write_rate", "servers.open_file"),
-        ({"shape": (8, 8), "number": 63}, "files.few_write_rate", "servers.open_file"),
-        ({"shape": (8, 8), "number": 64}, "files.many_write_rate", "files.many_open_file"),
+        ({"shape": (8, 8), "arrays": 32}, "files.few_write_rate", "servers.open_file"),
+        ({"shape": (8, 8), "arrays": 63}, "files.few_write_rate", "servers.open_file"),
+        ({"shape": (8, 8), "arrays": 64}, "files.many_write_rate", "files.many_open_file"),
         ({"shape": (1024, 1024)}, "files.single_write_rate", "servers.open_file"),
         ({"shape": (2048, 1024)}, "servers.write_rate", "servers.open_file"),
         (
-            {"shape": (8, 8), "number": 32, "writer": "sync"},
+            {"shape": (8, 8), "arrays": 32, "writer": "sync"},
             "files.sync_write_rate",
             "files.sync_open_file",
         ),
@@ -231,7 +240,7 @@ def test_document_and_rows_have_the_same_figures(measured, tmp_path):
     ids=["one", "few", "all but one of 64", "64", "8 MiB", "large", "sync"],
 )
 def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, opening):
-    costs = measured.costs_for(CarriedRequest(mesh=(2, 2), batch=False, **keys)).servers
+    costs = costs_in(measured, asked(**keys))
     assert float(costs.write_rate) == measured.value(rate)
     assert float(costs.open_file) == measured.value(opening)
     flush = "files.many" if "many" in opening else "servers."
@@ -246,37 +255,29 @@ def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, o
 @pytest.mark.parametrize(
     "keys",
     [
-        {"shape": shape, "number": number, **others}
+        {"shape": shape, "arrays": number, **others}
         for shape, number in (((8, 8), 1), ((8, 8), 32), ((8, 8), 200), ((2048, 1024), 1))
         for others in ({"writer": "sync"}, {"writer": "write-behind"}, {"operation": "read"})
     ],
     ids=str,
 )
 def test_a_plan_prices_files_as_a_validation(measured, keys):
-    request = CarriedRequest(mesh=(2, 2), **keys)
-    own = measured.costs_for(request).servers
-    saved = measured.parameters().costs().for_files(request.files).servers
+    request = asked(**keys)
+    own = costs_in(measured, request)
+    saved = measured.parameters().costs().for_files(request.carried.files).servers
     names = ["write_rate", "open_file", "metadata", "begin"]
     if request.operation == "read":
         names += ["read_rate"]
     else:
         names += ["synchronise", "end", "memory_rate", "cache_rate", "partition"]
         names += ["flush"] if request.writer == "sync" else []
-        names += ["commit"] if request.number < 64 else []
+        names += ["commit"] if request.arrays < 64 else []
     for name in names:
         assert float(getattr(saved, name)) == pytest.approx(float(getattr(own, name))), name
 
 
-def test_arrays_that_share_a_file_share_its_cost(measured):
-    stacked = CarriedRequest(shape=(8, 8), mesh=(2, 2), number=192, stack=True)
-    costs = measured.costs_for(stacked).servers
-    assert float(costs.open_file) == pytest.approx(measured.value("servers.open_file"))
-    assert float(costs.metadata) == pytest.approx(measured.value("servers.metadata"))
-    assert (stacked.options().arrays_a_file, stacked.options().on_disk) == (192, 1)
-
-
 def test_computing_is_as_slow_as_among_all_ranks():
-    request = CarriedRequest(shape=(16, 16), mesh=(2, 2), number=20)
+    request = asked(shape=(16, 16), arrays=20)
     once, twice = (
         costs_of(
             request,
@@ -288,7 +289,7 @@ def test_computing_is_as_slow_as_among_all_ranks():
     assert float(twice.servers.find) == 2 * float(once.servers.find)
     assert float(twice.clients.copy_rate) == float(once.clients.copy_rate) / 2
     assert float(twice.servers.compression_rate) == float(once.servers.compression_rate) / 2
-    reading = CarriedRequest(shape=(16, 16), mesh=(2, 2), operation="read")
+    reading = asked(shape=(16, 16), operation="read")
     costs = costs_of(reading, dry_of(reading), KNOWN)
     assert float(costs.clients.copy_rate) == float(costs.servers.place_rate) == inf
     assert float(costs.servers.open_file) == KNOWN["files.read_open_file"]

@@ -15,7 +15,7 @@ from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
 from parcast.arrays.library.storing import catalogue
 from parcast.arrays.store.chunk_file import ChunkWriter
-from parcast.arrays.trials.carried import CarriedRequest
+from parcast.arrays.trials.request import ArrayRequest
 from parcast.errors import RunFailed
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message, as_received
@@ -183,7 +183,7 @@ def test_a_rank_that_fails_between_requests_ends_all_with_its_reason(
 
 
 def test_servers_begin_nothing_after_all_were_let_go():
-    asked, sent = CarriedRequest(shape=(8, 4), mesh=(2, 1)), Stage(perf_counter)
+    asked, sent = ArrayRequest(shape=[8, 4], client_mesh=[2, 1], servers=1), Stage(perf_counter)
     master = Master(EventLoop(sent), [0, 1], [2])
     assert master.hear(Message(0, ("describe", 0, 0, asked.described(0))))
     assert master.hear(Message(2, ("close", "Server 0", RunFailed("It failed."))))

@@ -1,12 +1,15 @@
 """What the law counts is what the servers of the library do: their own units, and a real run."""
 
 import json
+from dataclasses import replace
 from math import prod
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parcast.arrays.law.request import request_time
+from parcast.arrays.planning.pricing import arrays_of, options_of
 from parcast.arrays.subject import MeasuredRequest as Measured
 from parcast.arrays.subject import predicted
 from parcast.arrays.trials.request import FAST, SLOW, read_requests
@@ -24,11 +27,15 @@ def by_law(asked):
 
 
 def by_library(asked):
-    """Count as the servers do, unit by unit."""
-    schema, itemsize = asked.for_costs().schema, asked.itemsize
+    """Count as the servers do."""
+    return counted(asked.carried.schema, asked.servers, asked.itemsize)
+
+
+def counted(schema, servers, itemsize):
+    """Count unit by unit."""
     messages = subchunks = size = 0
-    for server in range(asked.servers):
-        for unit in schema.units(server, asked.servers):
+    for server in range(servers):
+        for unit in schema.units(server, servers):
             lying = [x for subchunk in unit.subchunks for x in subchunk.overlaps]
             if lying:
                 messages += len({x.client for x in lying})
@@ -62,6 +69,18 @@ def test_it_does_so_for_any_request(data, shape, arrays, limit):
     reading = asked.model_copy(update={"operation": "read"})
     for each in (asked, reading):
         assert by_law(each) == by_library(each)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"is_batched": False}, {"stack": "all", "arrays_a_chunk": 25}]
+)
+def test_it_does_so_for_stacks_and_for_arrays_in_messages_of_their_own(changed):
+    asked = request(shape=[8, 8], client_mesh=[4, 1], servers=2, arrays=50)
+    schema = replace(asked.carried.schema, **changed)
+    time = request_time(arrays_of(schema, 2), COSTS, options_of(schema))
+    by_servers = counted(schema, 2, asked.itemsize)
+    assert time.messages.sum() == by_servers["messages"]
+    assert time.size.sum() == by_servers["bytes"] == asked.size
 
 
 PROGRAM = """

@@ -33,7 +33,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry.boxes import Point, block_of
+from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.library.client import Client, DescribedRequest, Spent
 from parcast.arrays.library.distribution import Array, Held, HeldPart
 from parcast.arrays.library.gathering import inside as box_inside
@@ -43,7 +43,7 @@ from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import Catalogue, specs_of
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.layout import layout_of
-from parcast.arrays.trials.carried import PATH, CarriedRequest
+from parcast.arrays.trials.request import PATH, ArrayRequest
 from parcast.instrument.memory import provide
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
@@ -62,7 +62,7 @@ _COLD: Final = np.zeros(1 << 24, np.uint8)
 class DryRun:
     """What the library's own code takes for a request, without files and messages."""
 
-    request: CarriedRequest
+    request: ArrayRequest
     construct_schema: float  # t_con, with that of client 0 [s]
     parse_schema: float  # t_par [s]
     find: float  # t_find [s]
@@ -78,10 +78,10 @@ class DryRun:
     passes: int  # that the medians are of
 
 
-def dry_run(request: CarriedRequest, *, clock: Clock = perf_counter) -> DryRun:
+def dry_run(request: ArrayRequest, *, clock: Clock = perf_counter) -> DryRun:
     """Run a request without files and messages, several times, and give the medians.
 
-    >>> found = dry_run(CarriedRequest(shape=(16, 16), mesh=(2, 1)))
+    >>> found = dry_run(ArrayRequest(shape=[16, 16], client_mesh=[2, 1], servers=1))
     >>> found.find > 0, found.request_length > 0
     (True, True)
     """
@@ -179,14 +179,14 @@ class Stage:
 class Blocks(Sequence[Held]):
     """What a client holds of each array, in memory of its own once it is asked for."""
 
-    def __init__(self, request: CarriedRequest, client: int) -> None:
+    def __init__(self, request: ArrayRequest, client: int) -> None:
         self._request = request
-        self.box = block_of(request.shape, request.mesh, client)
+        self.box = request.block(client)
         self._held: dict[int, Held] = {}
 
     def __len__(self) -> int:
         """Count the arrays."""
-        return self._request.number
+        return self._request.arrays
 
     def __getitem__(self, index: Any) -> Any:
         """Give what it holds of an array."""
@@ -227,10 +227,10 @@ class Sums:
 class Rehearsal:
     """All ranks of a request in one process."""
 
-    def __init__(self, request: CarriedRequest, clock: Clock) -> None:
+    def __init__(self, request: ArrayRequest, clock: Clock) -> None:
         self._request, self._clock = request, clock
         self._clients, self._servers = request.clients, request.servers
-        table = request.tables[-1].overlaps.subchunks  # of the last arrays
+        table = request.carried.tables[-1].overlaps.subchunks  # of the last arrays
         self._server = int(np.bincount(table.server, table.size).argmax())
         self._held = [Blocks(request, client) for client in range(self._clients)]
         self._is_first = True
@@ -439,22 +439,16 @@ class NullFiles:
         self._chunk: tuple[int, Point] | None = None
         self._target: ChunkWriter | None = None
         if schema.operation != "read":
-            # Arrays of a kind are laid out in the same way, stacked or not.
-            each = schema.arrays if schema.stack else schema.arrays[:1]
-            [spec] = specs_of(replace(schema, arrays=each))
+            [spec] = specs_of(replace(schema, arrays=schema.arrays[:1]))  # all are alike
             self._layout = layout_of(spec.document(), is_whole=True)
             self.compresses = not self._layout.chain.keeps_length
 
     def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
         """Encode a subchunk."""
         began = self._clock()
-        file, index = array, subchunk.chunk
-        if self._schema.stack:
-            file = array // self._schema.arrays_a_chunk
-            index, values = (file, *index), values[None]
-        if self._chunk != (file, index):
-            self._chunk = file, index
-            self._target = ChunkWriter(self._layout, index, self._file)
+        if self._chunk != (array, subchunk.chunk):
+            self._chunk = array, subchunk.chunk
+            self._target = ChunkWriter(self._layout, subchunk.chunk, self._file)
         assert self._target is not None
         self._target.write(values, more=more)
         self.seconds += self._clock() - began

@@ -7,7 +7,7 @@ is its `spread` off what is typical. Large errors count less (soft L1).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -22,7 +22,7 @@ from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.request import Options, RequestTime, request_time
 from parcast.arrays.library.checking import server_ranks
-from parcast.arrays.trials.carried import CarriedRequest
+from parcast.arrays.planning.pricing import options_of
 from parcast.arrays.trials.observation import Components
 from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.testbed.testbed import Testbed
@@ -36,18 +36,13 @@ class ByLaw:
     placement: Placement | None = None  # bounds the time by what ranks share; None: nothing is
 
     @cached_property
-    def known(self) -> CarriedRequest:
-        """The request as the law and a dry run have it."""
-        return self.asked.for_costs()
-
-    @cached_property
     def _options(self) -> Options:
-        is_shared = self.placement is not None
-        return self.known.options(contention=is_shared, placement=self.placement)
+        is_shared, options = self.placement is not None, options_of(self.asked.carried.schema)
+        return replace(options, contention=is_shared, placement=self.placement)
 
     def time(self, costs: Costs) -> RequestTime:
         """Price it."""
-        return request_time(self.known.tables, costs, self._options)
+        return request_time(self.asked.carried.tables, costs, self._options)
 
 
 def components_of(time: RequestTime) -> Components:
@@ -146,7 +141,7 @@ def _values(logs: Array) -> dict[str, float]:
 
 def _remembered(reference: Reference) -> Callable[[Mapping[str, float]], list[float]]:
     """Give errors of the law for a request, which is priced again only if its own costs change."""
-    keys = keys_of(reference.law.known, reference.dry)
+    keys = keys_of(reference.law.asked, reference.dry)
 
     @lru_cache(KEPT)
     def errors(own: tuple[float, ...]) -> list[float]:
@@ -158,7 +153,7 @@ def _remembered(reference: Reference) -> Callable[[Mapping[str, float]], list[fl
 def _errors(reference: Reference, value: Mapping[str, float]) -> list[float]:
     """Errors of the law for a request, in units of what is expected."""
     law = reference.law
-    time = law.time(costs_of(law.known, reference.dry, value))
+    time = law.time(costs_of(law.asked, reference.dry, value))
     parts = zip(components_of(time), reference.parts, strict=True)
     return [
         float(np.log(time.time / reference.time)) / OF_TIME,

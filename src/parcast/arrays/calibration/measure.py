@@ -16,7 +16,7 @@ from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from parcast.arrays.calibration.fitting import ByLaw, Reference, fitted, placeme
 from parcast.arrays.calibration.references import MEDIUM, largest_size, references, trials
 from parcast.arrays.calibration.regimes import dimension_of
 from parcast.arrays.calibration.result import MeasuredCosts
-from parcast.arrays.trials.carried import CarriedRequest
 from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, shares
 from parcast.arrays.trials.observation import (
     RequestTrial,
@@ -63,7 +62,7 @@ class Measuring:
     bed: Testbed | None = field(default_factory=testbed_here)
     clock: Clock = field(default_factory=Clock)  # of what asks, whose limit holds for launches
     rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]
-    dry: Callable[[CarriedRequest], DryRun] = field(
+    dry: Callable[[ArrayRequest], DryRun] = field(
         init=False, default_factory=lambda: cache(dry_run)
     )
     random: np.random.Generator = field(
@@ -128,7 +127,7 @@ class Measuring:
             found.append(
                 Reference(
                     law=law,
-                    dry=self.dry(law.known),
+                    dry=self.dry(case.request),
                     time=median(run.seconds for run in made[case]),
                     parts=median_components(map(observed_components, made[case])),
                 )
@@ -179,8 +178,7 @@ def measure_costs(
     Returns
     -------
     MeasuredCosts
-        `parameters()` for `plan_io`, `costs_for(request)` for the law of one request, and every
-        number with its interval.
+        `parameters()` for `plan_io`, and every number with its interval.
 
     Raises
     ------
@@ -262,13 +260,13 @@ def _changed(figure: Figure, factor: float) -> Figure:
 def _dry_figures(clients: int, clock: Callable[[], float] | None) -> Iterator[Figure]:
     """Costs of dry runs with so many clients."""
     rows, columns = (clients, 1, 1), (1, 1, clients)
-    long = CarriedRequest(shape=LARGE, mesh=rows)
-    requests = {
-        "long": long,
-        "short": CarriedRequest(shape=LARGE, mesh=columns),
-        "arrays": CarriedRequest(shape=SMALL, mesh=rows, number=MANY),
-        "read": CarriedRequest(shape=LARGE, mesh=columns, operation="read"),
+    kinds: dict[str, dict[str, Any]] = {
+        "long": {"shape": LARGE, "client_mesh": rows},
+        "short": {"shape": LARGE, "client_mesh": columns},
+        "arrays": {"shape": SMALL, "client_mesh": rows, "arrays": MANY},
+        "read": {"shape": LARGE, "client_mesh": columns, "operation": "read"},
     }
+    requests = {name: ArrayRequest(**keys, servers=1) for name, keys in kinds.items()}
     options = {} if clock is None else {"clock": clock}
     runs = {
         name: [dry_run(request, **options) for _ in range(TIMES)]
@@ -278,12 +276,12 @@ def _dry_figures(clients: int, clock: Callable[[], float] | None) -> Iterator[Fi
     def value(name: str, of: Callable[[DryRun], float]) -> Callable[[Draw], float]:
         return lambda draw: draw([of(each) for each in runs[name]])
 
-    runs_of = requests["short"].tables[0].overlaps.requests.runs_in_subchunk.sum()
+    runs_of = requests["short"].carried.tables[0].overlaps.requests.runs_in_subchunk.sum()
 
     def run(draw: Draw) -> float:
         rate = value("long", lambda x: x.place_rate)(draw)
         other = value("short", lambda x: x.place_rate)(draw)
-        return max(long.size * (1 / other - 1 / rate) / float(runs_of), 0.0)
+        return max(requests["long"].size * (1 / other - 1 / rate) / float(runs_of), 0.0)
 
     numbers: Sequence[tuple[str, Callable[[Draw], float], str]] = (
         ("clients.construct_schema", value("long", lambda x: x.construct_schema), WHOLE),

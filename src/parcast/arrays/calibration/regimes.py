@@ -13,7 +13,7 @@ from parcast.arrays.law.declared import declared_of
 from parcast.arrays.law.files import OTHERS
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.store.writing import WRITE_OUT
-from parcast.arrays.trials.carried import CarriedRequest
+from parcast.arrays.trials.request import ArrayRequest
 
 EAGER: Final = 8192.0  # MPICH sends a message by rendezvous from there, within a node [B]
 SIDES: Final = ("clients", "servers")
@@ -92,14 +92,14 @@ COSTS: Final = (
 )
 
 
-def keys_of(request: CarriedRequest, dry: DryRun) -> tuple[str, ...]:
+def keys_of(request: ArrayRequest, dry: DryRun) -> tuple[str, ...]:
     """Keys of the costs that matter to a request: those that `costs_of` looks up."""
     looked_up: defaultdict[str, float] = defaultdict(lambda: 1.0)
     costs_of(request, dry, looked_up)
     return tuple(looked_up)
 
 
-def costs_of(request: CarriedRequest, dry: DryRun, value: Mapping[str, float]) -> Costs:
+def costs_of(request: ArrayRequest, dry: DryRun, value: Mapping[str, float]) -> Costs:
     """Costs of a request: `value` has those of `COSTS`, by key, `dry` what computing takes.
 
     It looks up no more than matters to the request, whatever the values are.
@@ -147,9 +147,10 @@ def costs_of(request: CarriedRequest, dry: DryRun, value: Mapping[str, float]) -
     )
 
 
-def _files(request: CarriedRequest, value: Mapping[str, float]) -> dict[str, Any]:
+def _files(request: ArrayRequest, value: Mapping[str, float]) -> dict[str, Any]:
     """Costs of the files of a request."""
-    files, others = request.files, request.files.others(WRITE_OUT)
+    files = request.carried.files
+    others = files.others(WRITE_OUT)
     is_small = files.are_small(WRITE_OUT)
     names = ["begin", "write_rate", "open_file", "metadata"]
     if request.operation == "read":

@@ -6,13 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.arrays.calibration.dry_run import DryRun, dry_run
 from parcast.arrays.calibration.figure import Figure
-from parcast.arrays.calibration.regimes import BOTH, EAGER, costs_of
-from parcast.arrays.law.costs import Costs
+from parcast.arrays.calibration.regimes import BOTH, EAGER
 from parcast.arrays.law.parameters import ArrayParameters
 from parcast.arrays.store.writing import WRITE_OUT
-from parcast.arrays.trials.carried import CarriedRequest
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import format_quantity
@@ -60,14 +57,6 @@ class MeasuredCosts(Result):
     def parameters(self) -> ArrayParameters:
         """Costs of any request, as they are saved."""
         return ArrayParameters(**self._tables())
-
-    def costs_for(self, request: CarriedRequest, dry: DryRun | None = None) -> Costs:
-        """Costs of one request: those of its kind, and of computing its dry run.
-
-        `dry` is made if it is not given.
-        """
-        value = {figure.key: figure.value for figure in self.figures}
-        return costs_of(request, dry or dry_run(request), value)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each number."""

@@ -68,12 +68,12 @@ class OfLayouts:
         found = self.figures[layout]
         value = {figure.key: figure.value for figure in found}
         sources = {figure.key: f"reference requests: {figure.method}" for figure in found}
-        known = {case: case.request.for_costs() for case in cases}
+        dry = {case: self.measuring.dry(case.request) for case in cases}
         return {
             case: MeasuredRequest(
-                costs_of(each, self.measuring.dry(each), value), sources | {"computing": DRY}
+                costs_of(case.request, dry[case], value), sources | {"computing": DRY}
             )
-            for case, each in known.items()
+            for case in cases
         }
 
 

@@ -2,16 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from parcast.arrays.geometry.batches import EqualArrays
 from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Box, block_of, type_name
 from parcast.arrays.geometry.choices import MOST_RANKS, Operation, Writer
 from parcast.arrays.geometry.chunks import mesh_chunks
-from parcast.arrays.trials.carried import CarriedRequest
+from parcast.arrays.law.files import Files, files_of
+from parcast.arrays.library.client import DescribedRequest, owned
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.master import schema_of
+from parcast.arrays.library.schema import LIMIT, Schema, Stored, layout_for
+from parcast.arrays.planning.pricing import arrays_of
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.description import Description, Of, parameter, tables
 from parcast.descriptions.toml_files import read_description
@@ -20,6 +28,8 @@ from parcast.files.faults import AnyPath
 from parcast.units import format_quantity, shown
 from parcast.words import counted
 
+PATH: Final = "dry-run.zarr"  # which is not made
+KEPT: Final = 64  # requests that are kept as they are carried out
 MOST_ARRAYS: Final = 100_000
 FAST: Final = Path(__file__).with_name("requests.toml")
 SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
@@ -147,12 +157,12 @@ class ArrayRequest(Description):
     @property
     def itemsize(self) -> int:
         """Length of an element. [B]."""
-        return self.for_costs().itemsize
+        return np.dtype(self.dtype).itemsize
 
     @property
     def size(self) -> int:
         """Length of all arrays. [B]."""
-        return self.for_costs().size
+        return self.arrays * prod(self.shape) * self.itemsize
 
     @property
     def limit(self) -> int:
@@ -179,18 +189,35 @@ class ArrayRequest(Description):
         chunks = mesh_chunks(self.shape, self.client_mesh)
         return self.arrays * self.itemsize * int(chunks.boxes.elements.max())
 
-    def for_costs(self) -> CarriedRequest:
-        """Describe it as the measurement of costs and the law do."""
-        return CarriedRequest(
-            shape=self.shape,
-            mesh=self.client_mesh,
-            servers=self.servers,
-            number=self.arrays,
-            dtype=self.dtype,
-            operation=self.operation,
-            writer=self.writer,
-            subchunk=self.limit,
-        )
+    def described(self, client: int) -> DescribedRequest:
+        """What a client says of it, as `Session` does."""
+        values = np.broadcast_to(np.zeros((), self.dtype), self.block(client).count)
+        block = Block(values, self.shape, self.client_mesh)
+        named = owned(self.names, [block.held(client, self.clients)] * self.arrays)
+        if self.operation == "read":
+            return DescribedRequest("read", "", {}, named)
+        options = {"writer": self.writer, "batch": True, "limit": self.limit, "stack": ""}
+        options["servers"] = self.servers
+        return DescribedRequest("write", PATH, options, named)
+
+    def stored(self) -> list[Stored]:
+        """Tell how the arrays lie on disk."""
+        cut = {"servers": self.servers, "limit": self.limit}
+        chunk, inner = layout_for(self.shape, self.itemsize, **cut)
+        dtype = np.dtype(self.dtype).str
+        return [Stored(name, self.shape, dtype, chunk, inner) for name in self.names]
+
+    @property
+    def told(self) -> DescribedRequest:
+        """What the client master goes by."""
+        if self.operation == "read":
+            return DescribedRequest("read", PATH, {"names": None, "limit": LIMIT})
+        return self.described(0)
+
+    @property
+    def carried(self) -> "CarriedRequest":
+        """The request as the library carries it out."""
+        return _carried(self)
 
     def to_document(self) -> dict[str, Any]:
         """All keys, as a file has them."""
@@ -212,6 +239,23 @@ class ArrayRequest(Description):
         arrays = f"{counted(self.arrays, 'array')} of {format_quantity(self.size, 'size')}"
         how = f", {self.writer}" if self.operation == "write" else ""
         return f"{self.operation} {arrays}, {self.layout}{how}"
+
+
+class CarriedRequest(NamedTuple):
+    """A request as the library carries it out, for the law and for a dry run."""
+
+    schema: Schema  # what the client master makes of what all clients say
+    tables: tuple[EqualArrays, ...]  # for the law
+    files: Files  # that it writes or reads
+
+
+@lru_cache(maxsize=KEPT)
+def _carried(request: ArrayRequest) -> CarriedRequest:
+    said = [request.described(client) for client in range(request.clients)]
+    schema = schema_of(said, request.told, request.stored())
+    tables = tuple(arrays_of(schema, request.servers))
+    how: dict[str, Any] = {"operation": request.operation, "writer": request.writer}
+    return CarriedRequest(schema, tables, files_of(tables, arrays=request.arrays, **how))
 
 
 @dataclass(frozen=True, slots=True)
