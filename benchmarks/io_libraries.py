@@ -33,9 +33,9 @@ import numpy as np
 from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.law.costs import ClientCosts, Costs, LibraryCosts, ServerCosts
-from parcast.arrays.law.libraries.known import LIBRARIES
 from parcast.arrays.law.libraries.library import LibraryRequest, LibrarySetting, filled
 from parcast.arrays.law.libraries.pio import Pio
+from parcast.arrays.planning.libraries import LIBRARIES
 from parcast.arrays.store.durable import start_writing
 from parcast.errors import ParcastError
 from parcast.testbed.testbed import Testbed

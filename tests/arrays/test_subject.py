@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from parcast.arrays.calibration.fitting import placement_of
 from parcast.arrays.subject import MeasuredRequest, predicted, validate_array_io
-from parcast.arrays.trials.observation import Components, observed_components
+from parcast.arrays.trials.launcher import Components, observed_components
 from parcast.arrays.trials.request import Layout, RequestCase
 from parcast.errors import ParameterError, RunFailed
 from parcast.show.terminal import Page, lay_out

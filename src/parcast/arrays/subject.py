@@ -19,21 +19,25 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
-from parcast.arrays.calibration.references import largest_size, references
-from parcast.arrays.calibration.sources import (
+from parcast.arrays.calibration.measure import (
     CostSource,
     MeasuredRequest,
     OfLayouts,
     costs_document,
 )
+from parcast.arrays.calibration.references import largest_size, references
 from parcast.arrays.law.contention import Placement
 from parcast.arrays.planning.pricing import subchunks_of
-from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, require_room, shares, space_of
-from parcast.arrays.trials.observation import (
+from parcast.arrays.trials.launcher import (
+    RHYTHM,
+    RequestLauncher,
     RequestTrial,
     ServerRun,
     observed_components,
     observed_counts,
+    require_room,
+    shares,
+    space_of,
 )
 from parcast.arrays.trials.request import (
     FAST,
@@ -263,7 +267,7 @@ def validate_array_io(
         Time after which no launch is begun. [s]
     costs, launcher : optional
         What measures costs, and what makes runs, in place of those of parcast: a
-        `parcast.arrays.calibration.sources.CostSource` and a `parcast.trials.launcher.Launcher`.
+        `parcast.arrays.calibration.measure.CostSource` and a `parcast.trials.launcher.Launcher`.
     progress : callable, optional
         Called with how far it is.
 

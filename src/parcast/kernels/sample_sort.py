@@ -27,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.kernels.kernel import Functions, Kernel
-from parcast.kernels.key_files import KEY, Keys, key_blocks
 from parcast.kernels.ledger import Ledger, shares
 from parcast.kernels.sorters import (
+    KEY,
+    Keys,
+    key_blocks,
     merge_sorted_parts,
     sort_by_merging,
     sorted_keys,

@@ -6,12 +6,11 @@ from math import inf
 import numpy as np
 
 from parcast.arrays.calibration.dry_run import DryRun
-from parcast.arrays.calibration.figure import Figure
 from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
 from parcast.arrays.calibration.measure import computing_figures
 from parcast.arrays.calibration.regimes import COSTS, costs_of
-from parcast.arrays.calibration.result import MeasuredCosts
-from parcast.arrays.trials.observation import ServerRun
+from parcast.arrays.calibration.result import Figure, MeasuredCosts
+from parcast.arrays.trials.launcher import ServerRun
 
 CLIENTS = 4
 DISK = 2e9  # [B/s]

@@ -9,7 +9,7 @@ from math import inf, prod
 import pytest
 
 from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
-from parcast.arrays.calibration.measure import Measuring
+from parcast.arrays.calibration.measure import Measuring, OfLayouts
 from parcast.arrays.calibration.references import (
     LARGEST,
     SMALLEST,
@@ -18,7 +18,6 @@ from parcast.arrays.calibration.references import (
     trials,
 )
 from parcast.arrays.calibration.regimes import COSTS, costs_of, keys_of
-from parcast.arrays.calibration.sources import OfLayouts
 from parcast.arrays.law.parameters import read_parameters
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.trials.request import (

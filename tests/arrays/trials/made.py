@@ -9,7 +9,7 @@ from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.subject import MeasuredRequest as Measured
 from parcast.arrays.subject import predicted
-from parcast.arrays.trials.observation import Components, ServerRun
+from parcast.arrays.trials.launcher import Components, ServerRun
 from parcast.arrays.trials.request import ArrayRequest, RequestCase
 from parcast.trials.trial import Launch
 

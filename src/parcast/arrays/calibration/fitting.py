@@ -16,14 +16,14 @@ from scipy import optimize  # type: ignore[import-untyped]  # SciPy ships no typ
 
 from parcast.aliases import Array
 from parcast.arrays.calibration.dry_run import DryRun
-from parcast.arrays.calibration.figure import Figure
 from parcast.arrays.calibration.regimes import COSTS, costs_of, keys_of
+from parcast.arrays.calibration.result import Figure
 from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.request import Options, RequestTime, request_time
 from parcast.arrays.library.checking import server_ranks
 from parcast.arrays.planning.pricing import options_of
-from parcast.arrays.trials.observation import Components
+from parcast.arrays.trials.launcher import Components
 from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.testbed.testbed import Testbed
 

@@ -1,4 +1,4 @@
-"""Measures the costs of array I/O on this machine: reference requests, and dry runs.
+"""Measures the costs of array I/O on this machine, or of one request: references and dry runs.
 
 Costs of computing for any request are from dry runs of large and of small arrays; of a known
 request the dry run of that request is the better source. With t the time of moving o bytes in m
@@ -10,28 +10,30 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from parcast.arrays.calibration.dry_run import DryRun, dry_run
-from parcast.arrays.calibration.figure import Draw, Figure, figure_of
 from parcast.arrays.calibration.fitting import ByLaw, Reference, fitted, placement_of
 from parcast.arrays.calibration.references import MEDIUM, largest_size, references, trials
-from parcast.arrays.calibration.regimes import dimension_of
-from parcast.arrays.calibration.result import MeasuredCosts
-from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, shares
-from parcast.arrays.trials.observation import (
+from parcast.arrays.calibration.regimes import costs_of, dimension_of
+from parcast.arrays.calibration.result import Draw, Figure, MeasuredCosts, figure_of
+from parcast.arrays.law.costs import Costs
+from parcast.arrays.trials.launcher import (
+    RHYTHM,
+    RequestLauncher,
     RequestTrial,
     ServerRun,
     median_components,
     observed_components,
+    shares,
 )
 from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase
 from parcast.errors import RunFailed, as_whole
@@ -307,3 +309,76 @@ def _dry_figures(clients: int, clock: Callable[[], float] | None) -> Iterator[Fi
 
 def _first(values: Sequence[float]) -> float:
     return values[0] if values else inf
+
+
+DRY: Final = "dry run of this request"
+
+
+class MeasuredRequest(NamedTuple):
+    """Costs of one request, and how each was measured."""
+
+    costs: Costs
+    sources: Mapping[str, str]  # of costs by name
+
+
+class CostSource(Protocol):
+    """What measures the costs of requests; `OfLayouts` does."""
+
+    def costs(
+        self,
+        cases: Sequence[RequestCase],
+        layout: Layout,
+        *,
+        folder: Path,
+        rounds: int,
+        clock: Clock,
+    ) -> Mapping[RequestCase, MeasuredRequest]:
+        """Measure on the ranks of a layout and in a folder; give the costs of its requests.
+
+        `rounds` are the runs of each request that is run to measure costs [1]. A TimeIsOver says
+        that the limit of the `clock` was reached before they were known.
+        """
+
+
+@dataclass(kw_only=True, slots=True)
+class OfLayouts:
+    """Measures costs in each pass, with slow disks only in the first; runs no request for it."""
+
+    measuring: Measuring | None = None
+    figures: dict[Layout, list[Figure]] = field(default_factory=dict)  # measured last
+
+    def costs(
+        self,
+        cases: Sequence[RequestCase],
+        layout: Layout,
+        *,
+        folder: Path,
+        rounds: int,
+        clock: Clock,
+    ) -> dict[RequestCase, MeasuredRequest]:
+        """Measure on the ranks of a layout, and give the costs of its requests."""
+        if self.measuring is None:
+            self.measuring = Measuring(folder=folder, clock=clock)
+        if layout not in self.figures or not self.measuring.is_slow(layout):
+            own = min(rounds, ROUNDS)
+            self.figures[layout] = self.measuring.figures(layout, rounds=own, further=0)
+        found = self.figures[layout]
+        value = {figure.key: figure.value for figure in found}
+        sources = {figure.key: f"reference requests: {figure.method}" for figure in found}
+        dry = {case: self.measuring.dry(case.request) for case in cases}
+        return {
+            case: MeasuredRequest(
+                costs_of(case.request, dry[case], value), sources | {"computing": DRY}
+            )
+            for case in cases
+        }
+
+
+def costs_document(costs: Costs) -> dict[str, Any]:
+    """Costs as numbers in SI units; those that are unlimited are left out."""
+    document: dict[str, Any] = {"messages": asdict(costs.protocol), "files": dict(costs.files)}
+    for name in ("clients", "servers"):
+        part = getattr(costs, name)
+        values = {field.name: np.asarray(getattr(part, field.name)) for field in fields(part)}
+        document[name] = {key: x.tolist() for key, x in values.items() if np.isfinite(x).all()}
+    return document

@@ -1,19 +1,61 @@
 """What measuring the costs of array I/O answers: every number, with its spread, and their file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
-from parcast.arrays.calibration.figure import Figure
+import numpy as np
+
 from parcast.arrays.calibration.regimes import BOTH, EAGER
 from parcast.arrays.law.parameters import ArrayParameters
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.show.outline import document_of
 from parcast.show.result import Result
-from parcast.units import format_quantity
+from parcast.units import Dimension, format_quantity
 from parcast.words import counted
+
+UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
+RESAMPLED: Final = 200  # times, for the spread
+ENDS: Final = (0.05, 0.95)  # of the 90% interval
+
+Draw = Callable[[Sequence[float]], float]  # one number of several
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """A measured number, and its spread over the repetitions."""
+
+    _outline = "key value lower upper dimension method"
+
+    key: str  # table and key, such as `servers.write_rate`; `computing.` is not in the file
+    value: float  # with which the law comes closest to the times of reference requests [SI]
+    lower: float  # lower end of its 90% interval [SI]
+    upper: float  # upper end of it [SI]
+    dimension: Dimension  # `time`, `rate`, `size` or `count`
+    method: str  # the reference requests that determine it, or the dry run
+
+
+def figure_of(key: str, dimension: Dimension, method: str, of: Callable[[Draw], float]) -> Figure:
+    """Make a figure of what is computed from medians of repetitions."""
+    rng = np.random.default_rng(1)
+
+    def resampled(values: Sequence[float]) -> float:
+        return float(np.median(rng.choice(values, len(values))))
+
+    value = float(of(median))
+    lower, upper = np.quantile([of(resampled) for _ in range(RESAMPLED)], ENDS)
+    return Figure(
+        key=key,
+        value=value,
+        lower=min(float(lower), value),
+        upper=max(float(upper), value),
+        dimension=dimension,
+        method=method,
+    )
+
 
 DIGITS: Final = 6  # of numbers in the file
 TABLES: Final = ("clients", "servers", "files", "messages")

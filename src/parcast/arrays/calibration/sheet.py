@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from parcast.arrays.calibration.figure import UNLIMITED, Figure
-from parcast.arrays.calibration.result import MeasuredCosts
+from parcast.arrays.calibration.result import UNLIMITED, Figure, MeasuredCosts
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity
 from parcast.words import counted

@@ -28,10 +28,9 @@ from parcast.arrays.library.checking import (
 )
 from parcast.arrays.library.client import Client, ClientRequest, DescribedRequest, Spent, owned
 from parcast.arrays.library.director import Director
-from parcast.arrays.library.distribution import Array, Block, Boxes, Held
+from parcast.arrays.library.distribution import Array, Block, Boxes, Held, copied, room_for
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.plans import planner
-from parcast.arrays.library.room import copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning

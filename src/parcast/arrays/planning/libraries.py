@@ -13,7 +13,7 @@ from typing import Final
 
 from parcast.arrays.geometry.chunks import Chunks
 from parcast.arrays.law.costs import Costs
-from parcast.arrays.law.libraries.known import LIBRARIES
+from parcast.arrays.law.libraries.file_per_rank import FilePerRank
 from parcast.arrays.law.libraries.library import (
     Library,
     LibraryRequest,
@@ -21,10 +21,17 @@ from parcast.arrays.law.libraries.library import (
     filled,
     interval,
 )
+from parcast.arrays.law.libraries.pio import Pio
+from parcast.arrays.law.libraries.romio import Romio
 from parcast.arrays.planning.given import GivenSetting
 from parcast.arrays.planning.result import OWN, LibraryPlan, ServerPlan
 from parcast.errors import ParameterError
 from parcast.words import did_you_mean, listed
+
+LIBRARIES: Final[dict[str, Library]] = {
+    each.name: each for each in (Romio(), Pio("box"), Pio("subset"), FilePerRank())
+}
+
 
 BUFFERS: Final = (1 << 20, 1 << 22, 1 << 24)  # the last is the default of ROMIO [B]
 QUICK: Final = 100_000  # pieces of all ranks that take less than half a second

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader
 from parcast.arrays.store.codecs import DamageError, UnsupportedError
+from parcast.arrays.store.durable import files_below
 from parcast.arrays.store.layout import METADATA, ArrayLayout, layout_of, parsed
-from parcast.arrays.store.removal import files_below
 from parcast.units import format_quantity, shown
 from parcast.words import counted
 

@@ -22,6 +22,7 @@ from typing import ClassVar, Final, NamedTuple, Self
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
+from parcast.arrays.store.durable import files_below, remove
 from parcast.arrays.store.interrupted import Leftover, Owner, arrays_below, progress_of
 from parcast.arrays.store.layout import METADATA, layout_of, parsed
 from parcast.arrays.store.messages import (
@@ -33,7 +34,6 @@ from parcast.arrays.store.messages import (
     not_written,
     within_store,
 )
-from parcast.arrays.store.removal import files_below, remove
 from parcast.errors import ParameterError, ParcastError
 from parcast.needs import require_unix
 

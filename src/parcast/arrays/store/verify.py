@@ -10,6 +10,7 @@ from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
+from parcast.arrays.store.durable import files_below
 from parcast.arrays.store.grid import Index, index_at
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import METADATA, ArrayLayout, label_of
@@ -23,7 +24,6 @@ from parcast.arrays.store.place import (
     pending_metadata,
     writer_at,
 )
-from parcast.arrays.store.removal import files_below
 from parcast.arrays.store.verification import SUSPICION, Span, StoreFault, Verification
 from parcast.arrays.store.versions import earlier_version, not_there, places_of
 from parcast.errors import FileProblems

@@ -16,9 +16,9 @@ from typing import Final
 
 from parcast.advice import Command, File
 from parcast.arrays.store import durable
+from parcast.arrays.store.durable import remove
 from parcast.arrays.store.messages import no_version
 from parcast.arrays.store.place import Failing, Lock, StorePlace, settle, writer_at
-from parcast.arrays.store.removal import remove
 
 MARK: Final = ".parcast-"  # so that no folder of a user, such as a copy by date, is taken for one
 DIGITS: Final = 6  # of the number of a version, at least

@@ -25,7 +25,7 @@ from parcast.arrays.library.client import Spent
 from parcast.arrays.library.distribution import Array, Block
 from parcast.arrays.library.session import Session, connect
 from parcast.arrays.store.layout import METADATA
-from parcast.arrays.trials.observation import ServerRun
+from parcast.arrays.trials.launcher import ServerRun
 from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.geometry.boxes import contiguous_runs, whole
-from parcast.arrays.law.libraries.file_domains import boxes_between, file_domains
+from parcast.arrays.law.libraries.romio import boxes_between, file_domains
 from parcast.errors import ParameterError
 
 shapes = st.lists(st.integers(1, 6), min_size=1, max_size=4)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.law.costs import LibraryCosts
-from parcast.arrays.law.libraries.known import LIBRARIES
 from parcast.arrays.law.libraries.library import LibraryRequest, filled, interval
 from parcast.arrays.law.parameters import ArrayParameters, illustrative_parameters, read_parameters
+from parcast.arrays.planning.libraries import LIBRARIES
 from parcast.errors import FileProblems, ParameterError
 from tests.arrays.law.libraries.made import LINK, RATE, costs, request
 

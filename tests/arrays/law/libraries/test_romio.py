@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.law.libraries.disks import disk_time
+from parcast.arrays.law.libraries.exchange import disk_time
 from parcast.arrays.law.libraries.library import LibrarySetting
 from parcast.arrays.law.libraries.romio import Romio
 from parcast.errors import ParameterError

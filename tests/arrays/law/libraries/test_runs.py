@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from parcast.arrays.geometry.chunks import mesh_chunks
-from parcast.arrays.law.libraries.known import LIBRARIES
 from parcast.arrays.law.libraries.library import LibraryRequest, LibrarySetting, interval
 from parcast.arrays.law.parameters import read_costs
+from parcast.arrays.planning.libraries import LIBRARIES
 
 HERE = Path(__file__).parent / "data"
 COSTS = read_costs(HERE / "testbed.toml")

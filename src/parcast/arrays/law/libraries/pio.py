@@ -38,8 +38,12 @@ from parcast.arrays.geometry.chunks import Chunks
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import Subchunks
 from parcast.arrays.law.costs import Costs
-from parcast.arrays.law.libraries.disks import disk_time
-from parcast.arrays.law.libraries.exchange import RoundTimes, exchange_times, joined_pieces
+from parcast.arrays.law.libraries.exchange import (
+    RoundTimes,
+    disk_time,
+    exchange_times,
+    joined_pieces,
+)
 from parcast.arrays.law.libraries.library import (
     LibraryRequest,
     LibrarySetting,

@@ -14,8 +14,11 @@ All ranks take part in every round, as an alltoall of sizes comes before its mes
 
 The steps are those of ADIOI_GEN_WriteStridedColl [S]; that each of its collective calls takes as
 many steps as a tree has is [R]. A pair is an offset and a length in the file: a contiguous run of
-a rank in a round. X_k and P_k are in `parcast.arrays.law.libraries.exchange`. Data is sent from
-where it lies. Of a writer `sync`, and of a read, each round takes s_k/R more, and T_disk is 0.
+a rank in a round. The bytes of an array in row-major order are divided evenly among aggregators. A
+piece begins and ends anywhere: of n dimensions it is at most 2n - 1 boxes, each contiguous in the
+file [S: ADIOI_Calc_file_domains and ADIOI_Exch_and_write]. Edges lie between elements [D]. X_k and
+P_k are in `parcast.arrays.law.libraries.exchange`. Data is sent from where it lies. Of a writer
+`sync`, and of a read, each round takes s_k/R more, and T_disk is 0.
 
 Use it where ROMIO_HINTS has romio_cb_write enable, and all of an array is written: there are no
 holes, so nothing is read before it is written. It leaves out locks of file systems whose blocks
@@ -24,16 +27,16 @@ two aggregators share; a striping_unit that divides the domains avoids them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from math import prod
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry.boxes import Ints
+from parcast.arrays.geometry.boxes import BoxArray, Ints
 from parcast.arrays.geometry.overlaps import overlaps
+from parcast.arrays.geometry.subchunks import MANY, Subchunks
 from parcast.arrays.law.costs import Costs
-from parcast.arrays.law.libraries.disks import disk_time
-from parcast.arrays.law.libraries.exchange import exchange_times, joined_pieces
-from parcast.arrays.law.libraries.file_domains import file_domains
+from parcast.arrays.law.libraries.exchange import disk_time, exchange_times, joined_pieces
 from parcast.arrays.law.libraries.library import (
     LibraryRequest,
     LibrarySetting,
@@ -41,6 +44,83 @@ from parcast.arrays.law.libraries.library import (
     collective_time,
     require_aggregators,
 )
+from parcast.errors import ParameterError
+
+
+class FileDomains(NamedTuple):
+    """Pieces of all domains, as boxes in the order of the file."""
+
+    subchunks: Subchunks  # servers are aggregators
+    round: Ints  # in which each box is exchanged
+    sizes: Ints  # of each aggregator in each round [B]
+
+
+def file_domains(
+    shape: Sequence[int], *, itemsize: int, aggregators: int, buffer: int
+) -> FileDomains:
+    """Divide an array among aggregators, each of which writes `buffer` bytes at a time.
+
+    >>> found = file_domains((4, 8), itemsize=1, aggregators=2, buffer=10)
+    >>> found.sizes.tolist(), found.round.tolist()
+    ([[10, 6], [10, 6]], [0, 0, 1, 0, 0, 1])
+    """
+    total = prod(shape)
+    domain = -(-total // aggregators)
+    step = max(buffer // itemsize, 1)
+    rounds = max(-(-domain // step), 1)
+    if rounds * aggregators > MANY:
+        raise ParameterError(
+            "the pieces of a file",
+            must=f"be at most {MANY:,}",
+            got=f"{rounds * aggregators:,}",
+            hint="Give a larger buffer.",
+        )
+    of, place = np.divmod(np.arange(rounds * aggregators), rounds)
+    last = np.minimum((of + 1) * domain, total)
+    start = np.minimum(of * domain + place * step, last)
+    stop = np.minimum(start + step, last)
+    boxes, piece = boxes_between(start, stop, shape)
+    subchunks = Subchunks(
+        shape=tuple(shape),
+        itemsize=itemsize,
+        boxes=boxes,
+        server=of[piece],
+        storage_chunk=of[piece],
+        stored=boxes.elements * itemsize,
+        servers=aggregators,
+    )
+    sizes = ((stop - start) * itemsize).reshape(aggregators, rounds)
+    return FileDomains(subchunks, place[piece], sizes)
+
+
+def boxes_between(start: Ints, stop: Ints, shape: Sequence[int]) -> tuple[BoxArray, Ints]:
+    """Cut ranges of elements in row-major order into boxes, and tell the range of each.
+
+    >>> boxes, of = boxes_between(np.array([3]), np.array([21]), (4, 8))
+    >>> boxes.each()[1], len(of)
+    (Box(start=(1, 0), count=(1, 8)), 3)
+    """
+    extents = np.array(shape, dtype=np.int64)
+    strides = np.append(np.cumprod(extents[:0:-1])[::-1], 1)
+    found: list[tuple[Ints, Ints, Ints]] = []
+    at = start.copy()
+    inner = len(shape) - 1
+    # Up to the end of its row, of its plane and so on; then down again to the end of the range.
+    for d in (*range(inner, -1, -1), *range(1, inner + 1)):
+        stride = strides[d]
+        edge = -(-(at + 1) // (stride * extents[d])) * stride * extents[d]
+        end = np.minimum(edge, stop // stride * stride)
+        some = np.flatnonzero(end > at)
+        first = at[some, None] // strides % extents
+        box_stop = first + 1
+        box_stop[:, d] = first[:, d] + (end - at)[some] // stride
+        box_stop[:, d + 1 :] = extents[d + 1 :]
+        found.append((some, first, box_stop))
+        at = np.maximum(at, end)
+    of, first, last = (np.concatenate(each) for each in zip(*found, strict=True))
+    order = np.lexsort((first @ strides, of))
+    return BoxArray(first[order], last[order]), of[order]
+
 
 PAIR: Final = 16.0  # of an offset and a length, each of 8 bytes [B] [S]
 BY_CONFIG: Final = "ROMIO takes one rank a host. Give fewer, or more on each: cb_config_list=*:{}."
