@@ -14,7 +14,7 @@ import numpy as np
 
 from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
-from parcast.arrays.store.codecs import CHECKSUM, Checked, DamageError, crc32c
+from parcast.arrays.store.codecs import CHECKSUM, DamageError, crc32c
 from parcast.arrays.store.grid import Index, position
 from parcast.arrays.store.layout import ArrayLayout
 from parcast.errors import ParameterError
@@ -120,8 +120,8 @@ class ChunkReader(OpenFile):
         """The elements of a subchunk."""
         return self._layout.chain.decode(self.encoded(number), self._layout.subchunk)
 
-    def check(self, number: int) -> Checked:
-        """Check a subchunk, as far as its codecs are read here."""
+    def check(self, number: int) -> bool:
+        """Check a subchunk; tell whether a checksum covers all of it."""
         return self._layout.chain.check(self.encoded(number), self._layout.subchunk)
 
     def several(self, numbers: Iterable[int]) -> "Iterator[tuple[int, np.ndarray[Any, Any]]]":

@@ -1,20 +1,18 @@
 """Elements of a subchunk to bytes and back: transpose, bytes, then zstd, gzip or crc32c.
 
-What another reader may have written otherwise (blosc, numcodecs, extensions) is refused by name.
-Such a subchunk can still be checked if a codec with a checksum lies around what is not read.
+What another program may have written otherwise (blosc, numcodecs, extensions) is refused by name.
 """
 
 import errno
 import gzip
 import os
-import struct
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -28,11 +26,6 @@ LARGEST_UNPACKED: Final = 1 << 30  # that few bytes may unpack to [B]
 MOST_TIMES: Final = 1000  # as many bytes as are packed: what is longer has fill values only
 PIECE: Final = 1 << 12  # of packed bytes, where it is not known to what they unpack [B]
 LEVELS: Final = {"zstd": range(-131_072, 23), "gzip": range(10), "crc32c": range(1)}
-BLOSC: Final = ("blosc", "numcodecs.blosc")
-BLOSC_HEADER: Final = struct.Struct("<4xIII")  # versions, flags; sizes: unpacked, block, packed
-
-OPAQUE: Final = np.dtype("V1")  # of elements that are not read here
-
 Buffer: TypeAlias = bytes | memoryview
 
 
@@ -72,18 +65,11 @@ def _zstandard() -> Any:
     return zstandard
 
 
-class Checked(NamedTuple):
-    """What is known of bytes in which no damage was found."""
-
-    has_checksum: bool  # all of them
-    suspicion: str = ""  # what speaks against bytes that are not read here
-
-
 @dataclass(frozen=True, slots=True)
 class ByteCodec:
     """A codec from bytes to bytes."""
 
-    name: str  # of BYTE_CODECS, if it is read here
+    name: str  # of BYTE_CODECS
     level: int = 0  # of compression
 
     def encode(self, parts: list[Buffer]) -> list[Buffer]:
@@ -164,24 +150,6 @@ def _unpacked_gzip(encoded: memoryview, most: int) -> bytes:
     return b"".join(parts)
 
 
-def _suspicion(name: str, encoded: memoryview, size: int | None) -> str:
-    """Tell by its header what speaks against bytes of a codec that is not read here, or ""."""
-    if name not in BLOSC:
-        return ""
-    length = len(encoded)
-    if length < BLOSC_HEADER.size:
-        return (
-            f"has {length} bytes of {name}, whose header alone takes {BLOSC_HEADER.size}: "
-            "it is probably cut off"
-        )
-    unpacked, _, packed = BLOSC_HEADER.unpack_from(encoded)
-    if packed != length:
-        return f"has {length} bytes of {name}, but {packed} by its header: probably damaged"
-    if size is not None and unpacked != size:
-        return f"unpacks to {unpacked} bytes by its header, not to {size}: probably damaged"
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The codecs of a subchunk, in the order in which they encode it."""
@@ -189,7 +157,6 @@ class Chain:
     dtype: "np.dtype[Any]"  # as stored
     axes: Index = ()  # order of the dimensions as stored; empty: as they are
     then: tuple[ByteCodec, ...] = ()
-    unread: str = ""  # the first codec that is not read here; no elements can be decoded then
 
     def encode(self, block: "np.ndarray[Any, Any]") -> list[Buffer]:
         """Encode the elements of a whole subchunk; a block that lies as stored is not copied."""
@@ -202,39 +169,32 @@ class Chain:
 
     def decode(self, encoded: Buffer, shape: Index) -> "np.ndarray[Any, Any]":
         """Decode a whole subchunk."""
-        read, _ = self._decoded(encoded, self._size(shape))
+        read, _ = self._decoded(encoded, shape)
         stored = tuple(shape[i] for i in self.axes) if self.axes else shape
         elements = np.frombuffer(read, self.dtype).reshape(stored)
         return elements.transpose(np.argsort(self.axes)) if self.axes else elements
 
-    def check(self, encoded: Buffer, shape: Index) -> Checked:
-        """Check a whole subchunk, as far as its codecs are read here."""
-        _, checked = self._decoded(encoded, self._size(shape))
-        return checked
+    def check(self, encoded: Buffer, shape: Index) -> bool:
+        """Check a whole subchunk; tell whether a checksum covers all of it."""
+        _, has_checksum = self._decoded(encoded, shape)
+        return has_checksum
 
-    def _size(self, shape: Index) -> int | None:
-        """Length of a subchunk before it is encoded as bytes; None: unknown. [B]."""
-        if self.dtype == OPAQUE:
-            return None
-        return prod(shape) * self.dtype.itemsize
-
-    def _decoded(self, encoded: Buffer, size: int | None) -> tuple[memoryview, Checked]:
-        """Decode to the bytes of the elements, or to those of a codec that is not read here."""
+    def _decoded(self, encoded: Buffer, shape: Index) -> tuple[memoryview, bool]:
+        """Decode to the bytes of the elements, and tell whether a checksum covers all of them."""
+        size = prod(shape) * self.dtype.itemsize
         read, has_checksum = memoryview(encoded), False
         for codec, length in zip(reversed(self.then), reversed(self._lengths(size)), strict=True):
-            if codec.name not in BYTE_CODECS:
-                return read, Checked(has_checksum, _suspicion(codec.name, read, length))
             inner = codec.decode(read, length)
             has_checksum = has_checksum or codec.has_checksum(read)
             read = inner
-        if size is not None and len(read) != size:
+        if len(read) != size:
             raise DamageError(f"must have {size} bytes, got {len(read)}")
-        return read, Checked(has_checksum)
+        return read, has_checksum
 
-    def _lengths(self, size: int | None) -> list[int | None]:
+    def _lengths(self, size: int) -> list[int | None]:
         """Tell what each codec was given when it encoded `size` bytes; None: unknown."""
         given: list[int | None] = []
-        now = size
+        now: int | None = size
         for codec in self.then:
             given.append(now)
             now = now + CHECKSUM if codec.name == "crc32c" and now is not None else None
@@ -243,7 +203,7 @@ class Chain:
     @property
     def keeps_length(self) -> bool:
         """Whether nothing is compressed."""
-        return not self.unread and all(codec.name == "crc32c" for codec in self.then)
+        return all(codec.name == "crc32c" for codec in self.then)
 
     def encoded_size(self, elements: int) -> int | None:
         """Length of so many elements in a file; None where they are compressed. [B]."""
@@ -275,16 +235,12 @@ class Chain:
 
 
 def chain_from_json(
-    listed: Sequence[Mapping[str, Any]], dtype: "np.dtype[Any]", rank: int, *, partly: bool = False
+    listed: Sequence[Mapping[str, Any]], dtype: "np.dtype[Any]", rank: int
 ) -> Chain:
-    """Read the codecs of an array or of the subchunks of a shard.
-
-    With `partly` what is not read here is noted, and the others are read.
-    """
+    """Read the codecs of an array or of the subchunks of a shard."""
     axes: Index = tuple(range(rank))
     then: list[ByteCodec] = []
     stored: np.dtype[Any] | None = None
-    unread = ""
     for each in listed:
         name, settings = each["name"], each.get("configuration", {})
         if name == "transpose" and stored is None:
@@ -296,18 +252,14 @@ def chain_from_json(
             stored = dtype.newbyteorder(">" if settings.get("endian") == "big" else "<")
         elif name in BYTE_CODECS and stored is not None:
             then.append(ByteCodec(name, _level_of(name, settings)))
-        elif not partly or name in BYTE_CODECS:
-            raise UnsupportedError(_refused(name))
-        elif stored is not None:
-            then.append(ByteCodec(name))
-            unread = unread or name
-        else:  # it gives another array, or bytes
-            dtype = OPAQUE
-            stored = None if any(x["name"] == "bytes" for x in listed) else OPAQUE
-            unread = unread or name
+        else:
+            raise UnsupportedError(
+                f'has the codec "{name}", which is not read here. Read it with zarr-python, or '
+                'write it with the codecs "transpose", "bytes", "zstd", "gzip" and "crc32c".'
+            )
     if stored is None:
         raise UnsupportedError('must have the codec "bytes".')
-    return Chain(stored, () if axes == tuple(range(rank)) else axes, tuple(then), unread)
+    return Chain(stored, () if axes == tuple(range(rank)) else axes, tuple(then))
 
 
 def _level_of(name: str, settings: Mapping[str, Any]) -> int:
@@ -316,11 +268,3 @@ def _level_of(name: str, settings: Mapping[str, Any]) -> int:
     if type(level) is not int or level not in LEVELS[name]:
         raise ValueError(f"{level!r} is no level of {name}")
     return level
-
-
-def _refused(name: str) -> str:
-    """Say that a codec is not read here, and what reads it."""
-    return (
-        f'has the codec "{name}", which is not read here. Read it with zarr-python, or write it '
-        'with the codecs "transpose", "bytes", "zstd", "gzip" and "crc32c".'
-    )

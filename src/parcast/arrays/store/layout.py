@@ -14,7 +14,6 @@ import numpy as np
 
 from parcast.arrays.store.codecs import (
     CHECKSUM,
-    OPAQUE,
     ByteCodec,
     Chain,
     UnsupportedError,
@@ -381,16 +380,10 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return bool(layer)
 
 
-def layout_of(
-    document: Mapping[str, Any], *, is_whole: bool = False, partly: bool = False
-) -> ArrayLayout:
-    """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be.
-
-    With `partly` types and codecs may be ones that are not read here: what lies around their
-    bytes can be checked.
-    """
+def layout_of(document: Mapping[str, Any], *, is_whole: bool = False) -> ArrayLayout:
+    """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be."""
     try:
-        return _layout_of(document, is_whole, partly)
+        return _layout_of(document, is_whole)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         why = shown(f"{type(failure).__name__}: {failure}")
         raise UnsupportedError(
@@ -398,10 +391,10 @@ def layout_of(
         ) from failure
 
 
-def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> ArrayLayout:
+def _layout_of(document: Mapping[str, Any], is_whole: bool) -> ArrayLayout:
     """Read the metadata, where what is missing is a KeyError."""
     shape = _extents_in(document["shape"], least=0)
-    dtype = _type_of(document["data_type"], partly)
+    dtype = _type_of(document["data_type"])
     _check_members(document)
     grid = document["chunk_grid"]
     if grid["name"] != "regular":
@@ -420,7 +413,7 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Arr
     if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
         raise ValueError("its inner chunks do not divide its chunks")
     listed = codecs if shard is None else shard["codecs"]
-    chain = chain_from_json(listed, dtype, len(shape), partly=partly)
+    chain = chain_from_json(listed, dtype, len(shape))
     of_index = [{"name": "bytes"}] if shard is None else shard["index_codecs"]
     index = chain_from_json(of_index, np.dtype("u8"), 1)
     if any(codec.name != "crc32c" for codec in index.then) or len(index.then) > 1:
@@ -432,7 +425,7 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Arr
         chunk=chunk,
         subchunk=subchunk,
         chain=chain,
-        fill=None if dtype == OPAQUE else fill_from_json(document["fill_value"], dtype),
+        fill=fill_from_json(document["fill_value"], dtype),
         is_sharded=shard is not None,
         index_type=index.dtype,
         index_has_checksum=bool(index.then),
@@ -474,13 +467,11 @@ def _check_members(document: Mapping[str, Any]) -> None:
             raise UnsupportedError(_unread("member", member))
 
 
-def _type_of(name: Any, partly: bool) -> "np.dtype[Any]":
+def _type_of(name: Any) -> "np.dtype[Any]":
     """Read the type of elements."""
     if isinstance(name, str) and name in NAMES:
         known: np.dtype[Any] = np.dtype(name)
         return known
-    if partly:
-        return OPAQUE
     called = name["name"] if isinstance(name, Mapping) and "name" in name else name
     raise UnsupportedError(_unread("data type", called))
 

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -198,13 +197,6 @@ def _node(path: Path, content: bytes, *, is_whole: bool) -> GroupNode:
     except UnsupportedError as failure:
         return GroupNode(path=path, content=content, layout=None, refusal=str(failure))
     return GroupNode(path=path, content=content, layout=layout)
-
-
-def partly_read(node: GroupNode) -> ArrayLayout | None:
-    """Give what of the layout of an array is known that is not read here, to check its files."""
-    with suppress(UnsupportedError):
-        return layout_of(parsed(node.content), partly=True)
-    return None
 
 
 def readable(node: GroupNode, name: str) -> ArrayLayout:

@@ -6,7 +6,6 @@ from typing import Final
 from parcast.advice import File, ours
 from parcast.arrays.store.layout import label_of
 from parcast.arrays.store.verification import (
-    SUSPICION,
     Span,
     StoreFault,
     Verification,
@@ -107,7 +106,7 @@ def _title_unchecked(result: Verification) -> str:
 def _conclusion(result: Verification) -> list[Fact]:
     """Say what else was found, what can be read, and what to do."""
     facts = [
-        Fact(_word_for(fault), f"{shown(fault.file)} {fault.message}")
+        Fact("fault" if fault.is_damage else "left over", f"{shown(fault.file)} {fault.message}")
         for fault in _without_loss(result)
     ]
     if result.status == "damaged":
@@ -122,13 +121,6 @@ def _conclusion(result: Verification) -> list[Fact]:
     elif result.status == "unchecked":
         facts.append(Fact("what to do", COMPARE))
     return facts
-
-
-def _word_for(fault: StoreFault) -> str:
-    """Name a fault by what follows from it."""
-    if fault.kind == SUSPICION:
-        return "suspect"
-    return "fault" if fault.is_damage else "left over"
 
 
 def _lost(result: Verification) -> list[str]:

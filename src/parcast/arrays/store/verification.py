@@ -11,7 +11,6 @@ from parcast.show.result import Result
 from parcast.words import counted
 
 Status: TypeAlias = Literal["whole", "interrupted", "damaged", "unchecked"]
-SUSPICION: Final = "suspect chunk"  # its header speaks against it, but it is not read here
 LEFTOVERS: Final = (
     "stale draft",
     "interrupted append",
@@ -47,7 +46,7 @@ class StoreFault:
     @property
     def is_damage(self) -> bool:
         """Whether something of the store is lost, or may be."""
-        return self.kind not in LEFTOVERS and self.kind != SUSPICION
+        return self.kind not in LEFTOVERS
 
     def to_row(self) -> dict[str, Any]:
         """Give it as a tidy row."""

@@ -15,7 +15,7 @@ from parcast.arrays.store.grid import Index, index_at
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import METADATA, ArrayLayout, label_of
 from parcast.arrays.store.messages import problem
-from parcast.arrays.store.nodes import GroupNode, partly_read, read_nodes
+from parcast.arrays.store.nodes import GroupNode, read_nodes
 from parcast.arrays.store.npy import open_npy
 from parcast.arrays.store.place import (
     StorePlace,
@@ -24,7 +24,7 @@ from parcast.arrays.store.place import (
     pending_metadata,
     writer_at,
 )
-from parcast.arrays.store.verification import SUSPICION, Span, StoreFault, Verification
+from parcast.arrays.store.verification import Span, StoreFault, Verification
 from parcast.arrays.store.versions import earlier_version, not_there, places_of
 from parcast.errors import FileProblems
 from parcast.words import counted
@@ -61,21 +61,10 @@ class _Check:
         elif node.is_damaged:
             self.add("damaged metadata", node.path, node.refusal, name)
         else:
-            self._unread(name, node)
-
-    def _unread(self, name: str, node: GroupNode) -> None:
-        """Check an array that is not read here as far as it can be."""
-        layout = partly_read(node)
-        if layout is not None:
-            unchecked = _ArrayCheck(self, name, layout).run(node)
-        else:
-            files = files_below(self.root / name)
-            unchecked = sum(file != METADATA for file in files)
+            unchecked = sum(file != METADATA for file in files_below(self.root / name))
             self.chunks += unchecked
-        whose = f"{counted(unchecked, 'chunk')} of " if unchecked else ""
-        self.unchecked.append(f"{whose}{label_of(name)}: it {node.refusal}")
-        self.unchecked_chunks += unchecked
-        self.is_checked = self.is_checked and layout is not None and not unchecked
+            whose = f"{counted(unchecked, 'chunk')} of " if unchecked else ""
+            self.not_checked(unchecked, f"{whose}{label_of(name)}: it {node.refusal}")
 
     def not_checked(self, chunks: int, what: str) -> None:
         """Note that so many of the chunks could not be checked."""
@@ -209,14 +198,12 @@ class _ArrayCheck:
             inside += 1
             self._found.subchunks += 1
             try:
-                checked = reader.check(number)
+                has_checksum = reader.check(number)
             except DamageError as failure:
                 span = _span(reader, number)
                 self._fault("damaged subchunk", index, str(failure), span=span, **at)
                 continue
-            is_checked = is_checked and checked.has_checksum
-            if checked.suspicion:
-                self._fault(SUSPICION, index, checked.suspicion, cell=cell, lost=None)
+            is_checked = is_checked and has_checksum
         self._unchecked += not is_checked
         self._beyond += reader.count - inside
 
