@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.geometry.boxes import BoxArray
-from parcast.arrays.geometry.chunks import listed_chunks, mesh_chunks
+from parcast.arrays.geometry.chunks import listed_chunks
 from parcast.arrays.geometry.intersections import first_gap, intersecting
 from parcast.errors import ParameterError
 
@@ -157,10 +157,3 @@ PAIRS = "must be (start, count) with 2 whole numbers each, or a list of such pai
 )
 def test_boxes_that_do_not_fit_are_refused_with_their_ranks(boxes, says, refusal):
     assert refusal(ParameterError, listed_chunks, (8, 8), boxes) == says
-
-
-def test_a_mesh_that_does_not_fit_the_ranks_is_refused(refusal):
-    assert refusal(ParameterError, mesh_chunks, (8, 8), (2, 2), clients=6) == (
-        "mesh must have as many positions as there are clients, 6, got 2x2 = 4. Choose factors of "
-        "that number."
-    )

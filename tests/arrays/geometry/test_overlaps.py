@@ -18,12 +18,10 @@ DIVISIBLE = (48, 48, 48)
 LARGE = 2**62  # a limit above any chunk
 
 
-def messages_of(clients, servers, *, shape=DIVISIBLE, schema=None, policy="balanced"):
+def messages_of(clients, servers):
     """Requests of each server."""
-    chunks = mesh_chunks(shape, clients, policy=policy)
-    subchunks = schema_subchunks(
-        shape, servers, itemsize=8, schema=schema, policy=policy, most=LARGE
-    )
+    chunks = mesh_chunks(DIVISIBLE, clients)
+    subchunks = schema_subchunks(DIVISIBLE, servers, itemsize=8, most=LARGE)
     return np.bincount(overlaps(chunks, subchunks).requests.server, minlength=np.prod(servers))
 
 
@@ -46,22 +44,13 @@ def messages_of(clients, servers, *, shape=DIVISIBLE, schema=None, policy="balan
     ],
 )
 def test_overlapping_clients_of_row_slabs(clients, servers, counts):
-    assert messages_of(clients, (servers, 1, 1), schema="B**").tolist() == counts
+    assert messages_of(clients, (servers, 1, 1)).tolist() == counts
 
 
-@pytest.mark.parametrize(
-    ("servers", "schema"),
-    [
-        ((1, 2, 4), "*BB"),
-        ((1, 4, 2), "*BB"),
-        ((2, 2, 2), "BBB"),
-        ((2, 4, 1), "BB*"),
-        ((2, 1, 4), "BBB"),
-    ],
-)
-def test_aligned_schemas_overlap_four_clients_with_their_whole_chunks(servers, schema):
+@pytest.mark.parametrize("servers", [(1, 2, 4), (1, 4, 2), (2, 2, 2), (2, 4, 1), (2, 1, 4)])
+def test_aligned_meshes_overlap_four_clients_with_their_whole_chunks(servers):
     chunks = mesh_chunks(DIVISIBLE, (2, 4, 4))
-    subchunks = schema_subchunks(DIVISIBLE, servers, itemsize=8, schema=schema, most=LARGE)
+    subchunks = schema_subchunks(DIVISIBLE, servers, itemsize=8, most=LARGE)
     requests = overlaps(chunks, subchunks).requests
     assert np.bincount(requests.server).tolist() == [4] * 8
     assert requests.is_whole_chunk.all()
@@ -168,22 +157,6 @@ def test_several_boxes_of_a_client_are_one_message(drawn, ranks, servers):
         assert is_whole == (len(rows) == 1 and table.is_whole_chunk[rows[0]])
 
 
-def test_chunks_in_fortran_order_have_other_runs():
-    chunks = mesh_chunks((8, 8), (1, 1))
-    rows = schema_subchunks((8, 8), (2, 1), itemsize=8)
-    assert overlaps(chunks, rows).runs_in_chunk.tolist() == [1, 1]
-    assert overlaps(chunks, rows, order="F").runs_in_chunk.tolist() == [8, 8]
-
-
-def test_a_whole_chunk_in_fortran_order_is_not_sent_as_it_lies():
-    for shape, expected in (((8, 8), [False]), ((8, 1), [True])):
-        table = overlaps(
-            mesh_chunks(shape, (1, 1)), schema_subchunks(shape, (1, 1), itemsize=8), order="F"
-        )
-        assert table.is_whole_chunk.tolist() == [True]
-        assert table.requests.is_whole_chunk.tolist() == expected
-
-
 # Storage chunks
 
 
@@ -241,11 +214,6 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
         (
             lambda: schema_subchunks((8, 8), (2, 1), itemsize=8, most=4),
             "subchunk must hold one element: at least 8 bytes, got 4. 1 MiB is usual.",
-        ),
-        (
-            lambda: schema_subchunks((8, 8), (2, 1), itemsize=8, servers=0),
-            "mesh must have as many positions as there are servers, 0, got 2x1 = 2. Choose "
-            "factors of that number.",
         ),
         (
             lambda: schema_subchunks((8, 8), (2,), itemsize=8),

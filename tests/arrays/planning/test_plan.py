@@ -97,7 +97,7 @@ def test_meshes_that_leave_servers_idle_are_left_out_where_others_do_not():
 def test_times_are_those_of_the_law():
     result = plan(servers=(1, 4))
     for each in result.plans:
-        subchunks = schema_subchunks(SMALL, each.mesh, itemsize=8, schema=each.schema)
+        subchunks = schema_subchunks(SMALL, each.mesh, itemsize=8)
         table = overlaps(mesh_chunks(SMALL, (2, 4, 4)), subchunks)
         own = request_time(EqualArrays(table, 2048), SP2)
         assert each.time == own.time

@@ -12,7 +12,7 @@ the mesh divides the extent::
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Point: TypeAlias = tuple[int, ...]
 Number = TypeVar("Number", int, NDArray[np.int64])
-Order = Literal["C", "F"]  # of the elements in memory: the last dimension fastest, or the first
 
 MOST_DIMENSIONS: Final = 6
 MOST_BYTES: Final = 2**62  # of an array: places of its bytes fit into 64 bits
@@ -111,12 +110,18 @@ def whole(shape: Sequence[int]) -> BoxArray:
     return BoxArray(np.zeros_like(stop), stop)
 
 
-def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
+def as_shape(shape: object) -> tuple[int, ...]:
     """Extents of an array of 1 to 6 dimensions."""
     hint = "Give the extents, the slowest first, such as 512, 512 and 512."
-    given = as_list(name, shape, hint=hint)
-    extents = tuple(as_whole(f"{name}[{i}]", n, least=0, hint=hint) for i, n in enumerate(given))
-    _require_dimensions(name, len(extents))
+    given = as_list("shape", shape, hint=hint)
+    extents = tuple(as_whole(f"shape[{i}]", n, least=0, hint=hint) for i, n in enumerate(given))
+    if not 1 <= len(extents) <= MOST_DIMENSIONS:
+        raise ParameterError(
+            "shape",
+            must=f"have 1 to {MOST_DIMENSIONS} dimensions",
+            got=str(len(extents)),
+            hint="Join dimensions that are next to each other.",
+        )
     require_bytes(extents, 1)
     return extents
 
@@ -133,7 +138,7 @@ def as_extents(extents: object, dimensions: int, *, name: str) -> tuple[int, ...
     return _numbers(extents, dimensions, name=name, hint=hint)
 
 
-def as_schema(schema: object, mesh: Sequence[int], *, name: str = "schema") -> str:
+def as_schema(schema: object, mesh: Sequence[int]) -> str:
     """Distribution of every dimension over a mesh, "B" (block) or "*" (whole): such as "B**".
 
     `schema` is such a text or a list of "BLOCK", "B" and "*". None distributes the dimensions in
@@ -145,14 +150,14 @@ def as_schema(schema: object, mesh: Sequence[int], *, name: str = "schema") -> s
     if schema is None:
         return "".join(BLOCK if positions > 1 else WHOLE for positions in mesh)
     hint = 'Write B for block and * for whole, such as "B**".'
-    parts = list(schema) if isinstance(schema, str) else as_list(name, schema, hint=hint)
+    parts = list(schema) if isinstance(schema, str) else as_list("schema", schema, hint=hint)
     text = [NAMES.get(str(part).upper(), str(part).upper()) for part in parts if part != ","]
     got = shown(schema if isinstance(schema, str) else repr(schema))
     if set(text) - {BLOCK, WHOLE}:
-        raise ParameterError(name, must="consist of B and *", got=got, hint=hint)
+        raise ParameterError("schema", must="consist of B and *", got=got, hint=hint)
     if len(text) != len(mesh):
         must = f"have one letter for each of the {len(mesh)} dimensions"
-        raise ParameterError(name, must=must, got=got, hint=hint)
+        raise ParameterError("schema", must=must, got=got, hint=hint)
     for part, positions in zip(text, mesh, strict=True):
         if part == WHOLE and positions > 1:
             raise ParameterError(
@@ -273,7 +278,7 @@ def grid_places(counts: Ints, among: slice = slice(None)) -> tuple[Ints, Ints]:
     return of, places
 
 
-def contiguous_runs(boxes: BoxArray, outer: BoxArray, order: Order = "C") -> Ints:
+def contiguous_runs(boxes: BoxArray, outer: BoxArray) -> Ints:
     """Runs of bytes that are contiguous in memory, of a box inside an outer one [S in words].
 
     Of the last dimension in which the box does not span the outer one, and all after it, the
@@ -284,13 +289,10 @@ def contiguous_runs(boxes: BoxArray, outer: BoxArray, order: Order = "C") -> Int
     array([4])
     """
     spans = (boxes.start == outer.start) & (boxes.stop == outer.stop)
-    extents = boxes.extents
-    if order == "F":
-        spans, extents = spans[:, ::-1], extents[:, ::-1]
     # A dimension counts if one after it is not spanned.
     is_split = np.zeros_like(spans)
     is_split[:, :-1] = np.logical_or.accumulate(~spans[:, :0:-1], axis=1)[:, ::-1]
-    return np.asarray(np.prod(np.where(is_split, extents, 1), axis=1, dtype=np.int64))
+    return np.asarray(np.prod(np.where(is_split, boxes.extents, 1), axis=1, dtype=np.int64))
 
 
 def require_bytes(shape: Sequence[int], itemsize: int) -> int:
@@ -337,16 +339,6 @@ def _numbers(given: object, dimensions: int, *, name: str, hint: str) -> tuple[i
         must = f"have one number for each of the {dimensions} dimensions"
         raise ParameterError(name, must=must, got=_times(numbers), hint=hint)
     return numbers
-
-
-def _require_dimensions(name: str, count: int) -> None:
-    if not 1 <= count <= MOST_DIMENSIONS:
-        raise ParameterError(
-            name,
-            must=f"have 1 to {MOST_DIMENSIONS} dimensions",
-            got=str(count),
-            hint="Join dimensions that are next to each other.",
-        )
 
 
 def _times(numbers: Sequence[int]) -> str:

@@ -15,7 +15,6 @@ from parcast.arrays.geometry.boxes import (
     BoxArray,
     Ints,
     as_mesh,
-    as_schema,
     as_shape,
     filled_blocks,
     filled_positions,
@@ -65,11 +64,9 @@ def mesh_chunks(
     shape: Sequence[int],
     mesh: Sequence[int],
     *,
-    schema: object = None,
     policy: Policy = "balanced",
-    clients: int | None = None,
 ) -> Chunks:
-    """Distribute an array over a mesh of clients, of which there must be `clients` if given.
+    """Distribute an array over a mesh of clients.
 
     Clients whose blocks are empty have none. Of the others there are 1,000,000 at most.
 
@@ -80,8 +77,6 @@ def mesh_chunks(
     """
     shape = as_shape(shape)
     mesh = as_mesh(mesh, len(shape))
-    as_schema(schema, mesh)
-    count = require_nodes(mesh, clients, "clients")
     _require_few_clients(shape, mesh, policy)
     edges, filled = zip(
         *(filled_blocks(n, m, policy) for n, m in zip(shape, mesh, strict=True)), strict=True
@@ -93,7 +88,7 @@ def mesh_chunks(
         shape=shape,
         boxes=product_boxes(edges),
         client=client.ravel(),
-        clients=count,
+        clients=prod(mesh),
         edges=edges,
     )
 
@@ -124,20 +119,6 @@ def listed_chunks(
         _require_disjoint(chunks, who)
         _require_complete(chunks, who)
     return chunks
-
-
-def require_nodes(mesh: Sequence[int], nodes: int | None, name: str) -> int:
-    """Give the positions of a mesh, which must be as many as there are nodes, if that is given."""
-    count = prod(mesh)
-    if nodes is not None and nodes != count:
-        text = "x".join(map(str, mesh))
-        raise ParameterError(
-            "mesh",
-            must=f"have as many positions as there are {name}, {nodes}",
-            got=f"{text} = {count}",
-            hint="Choose factors of that number.",
-        )
-    return count
 
 
 def _require_few_clients(shape: Sequence[int], mesh: Sequence[int], policy: Policy) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry.boxes import Bools, BoxArray, Ints, Order, contiguous_runs
+from parcast.arrays.geometry.boxes import Bools, BoxArray, Ints, contiguous_runs
 from parcast.arrays.geometry.chunks import Chunks
 from parcast.arrays.geometry.intersections import intersecting, intersecting_blocks
 from parcast.arrays.geometry.subchunks import Subchunks
@@ -41,7 +41,6 @@ class Overlaps:
     boxes: BoxArray  # places in the array
     runs_in_subchunk: Ints  # contiguous in the buffer of the server
     runs_in_chunk: Ints  # contiguous in the memory of the client
-    order: Order  # of the chunks in the memory of clients
 
     @property
     def server(self) -> Ints:
@@ -72,8 +71,6 @@ class Overlaps:
     def requests(self) -> Requests:
         """Overlaps of a subchunk with several chunks of one client, joined to one message."""
         size, client, whole = self.size, self.client, self.is_whole_chunk
-        if self.order == "F":  # sent as it lies if that is also its row-major order
-            whole = whole & ((self.boxes.extents > 1).sum(axis=1) <= 1)
         is_first = np.ones(len(size), dtype=bool)
         same = self.subchunk[1:] == self.subchunk[:-1]
         is_first[1:] = ~same | (client[1:] != client[:-1])
@@ -109,10 +106,10 @@ class Overlaps:
         )
 
 
-def overlaps(chunks: Chunks, subchunks: Subchunks, *, order: Order = "C") -> Overlaps:
+def overlaps(chunks: Chunks, subchunks: Subchunks) -> Overlaps:
     """Overlaps of the chunks of clients with the subchunks of servers.
 
-    Subchunks are in row-major order; chunks are in the memory of clients in `order`, "C" or "F".
+    Both are in memory in row-major order.
 
     >>> from parcast.arrays.geometry.chunks import mesh_chunks
     >>> from parcast.arrays.geometry.subchunks import schema_subchunks
@@ -141,6 +138,5 @@ def overlaps(chunks: Chunks, subchunks: Subchunks, *, order: Order = "C") -> Ove
         chunk=chunk,
         boxes=boxes,
         runs_in_subchunk=contiguous_runs(boxes, outer),
-        runs_in_chunk=contiguous_runs(boxes, inner, order),
-        order=order,
+        runs_in_chunk=contiguous_runs(boxes, inner),
     )

@@ -25,7 +25,6 @@ from parcast.arrays.geometry.boxes import (
     Point,
     as_extents,
     as_mesh,
-    as_schema,
     as_shape,
     block_edges,
     cut,
@@ -34,7 +33,6 @@ from parcast.arrays.geometry.boxes import (
     require_bytes,
 )
 from parcast.arrays.geometry.choices import Policy
-from parcast.arrays.geometry.chunks import require_nodes
 from parcast.errors import ParameterError, as_whole, require_at_most
 
 MOST: Final = 1 << 20  # largest subchunk by default, 1 MiB [S]
@@ -81,10 +79,8 @@ def schema_subchunks(
     mesh: Sequence[int],
     *,
     itemsize: int,
-    schema: object = None,
     policy: Policy = "balanced",
     most: int = MOST,
-    servers: int | None = None,
 ) -> Subchunks:
     """Distribute an array over a mesh of servers, in subchunks of at most `most` bytes.
 
@@ -94,8 +90,6 @@ def schema_subchunks(
     """
     shape = as_shape(shape)
     mesh = as_mesh(mesh, len(shape), name="server mesh")
-    as_schema(schema, mesh)
-    count = require_nodes(mesh, servers, "servers")
     itemsize = _itemsize(shape, itemsize)
     most = as_whole("subchunk", most, least=1, hint="Give the bytes of the largest one.")
     require_element(most, itemsize, hint="1 MiB is usual.")
@@ -110,7 +104,7 @@ def schema_subchunks(
         server=server,
         storage_chunk=server,
         stored=boxes.elements * itemsize,
-        servers=count,
+        servers=prod(mesh),
     )
 
 

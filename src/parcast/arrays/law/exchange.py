@@ -54,14 +54,6 @@ from parcast.arrays.geometry.overlaps import Requests
 from parcast.arrays.law.costs import Costs
 
 
-class Delays(NamedTuple):
-    """Delays of the requests of a write, one of each for every request [s]."""
-
-    handling: Array  # h_i
-    slack: Array  # X_i
-    delay: Array  # T_del(i)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Exchange:
     """Times of the exchange of every subchunk of a batch."""
@@ -151,24 +143,6 @@ def gathered(
         client_work=client.work,
         server_work=find + np.bincount(requests.subchunk, work, count),
     )
-
-
-def delays(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> Delays:
-    """Delay of every request of a write, equations (8) to (11) [R].
-
-    With M_i the largest value up to i of what is maximised above, T_del(i) is M_i - M_(i-1).
-    """
-    requests = batch.requests
-    ask, receive, handling, _ = _parts_of_write(requests, costs, overlap_rendezvous)
-    first, of = _groups(requests.subchunk)
-    pending = _total(ask, first, of) - _running(ask, first, of)
-    before = _running(receive, first, of) - receive
-    within = np.arange(len(of)) - first[of] if len(of) else of
-    late = np.full((len(first), int(within.max(initial=-1)) + 2), 0.0)
-    late[of, within + 1] = handling - pending - before
-    so_far = np.maximum.accumulate(late, axis=1)
-    done = so_far[of, within]
-    return Delays(handling, pending + before + done, so_far[of, within + 1] - done)
 
 
 def scattered(

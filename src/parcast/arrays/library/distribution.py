@@ -6,6 +6,7 @@ And memory of a client: for what it reads, and copies of what it writes meanwhil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.arrays.geometry.boxes import Box, Point, as_mesh, as_shape, block_of
 from parcast.arrays.geometry.choices import Policy
-from parcast.arrays.geometry.chunks import require_nodes
 from parcast.arrays.library.schema import Stored
 from parcast.arrays.store.layout import label_of
 from parcast.errors import ParameterError
@@ -141,7 +141,13 @@ def checked_block(
 ) -> Box:
     """Give the block of a client; ParameterError if the mesh fits neither array nor ranks."""
     mesh = as_mesh(mesh, len(shape))
-    require_nodes(mesh, clients, "clients")
+    if prod(mesh) != clients:
+        raise ParameterError(
+            "mesh",
+            must=f"have as many positions as there are clients, {clients}",
+            got=f"{_text(mesh)} = {prod(mesh)}",
+            hint="Choose factors of that number.",
+        )
     return block_of(shape, mesh, client, policy)
 
 

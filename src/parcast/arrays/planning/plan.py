@@ -87,12 +87,14 @@ def plan_request(
     take = partial(Allowance(FEWER).take, servers=costs.servers, arrays=number)
     every = [*_each_mesh(sorted(set(counts)), chunks.shape, policy, storage is None)]
     for count, mesh in every:
-        cut: dict[str, Any] = {"itemsize": itemsize, "servers": count}
         if storage is None:
-            cut |= {"policy": policy, "most": options.buffer}
-            arrays = _by_schema(chunks, mesh, number, take, **cut)
+            own = schema_subchunks(
+                chunks.shape, mesh, itemsize=itemsize, policy=policy, most=options.buffer
+            )
+            take(chunks, own)
+            arrays = [EqualArrays(overlaps(chunks, own), number)]
         else:
-            arrays = _in_storage(chunks, storage, number, take, **cut)
+            arrays = _in_storage(chunks, storage, number, take, itemsize=itemsize, servers=count)
         simulation = simulate_request(arrays, costs.with_servers(count), options)
         evaluated.append((_plan(arrays[0], mesh, simulation, request), simulation))
     plans = in_order([plan for plan, _ in evaluated], objective, within)
@@ -110,15 +112,6 @@ def plan_request(
         storage=request.storage or None,
         buffer=request.buffer,
     )
-
-
-def _by_schema(
-    chunks: Chunks, mesh: tuple[int, ...], number: int, take: Callable[..., None], **cut: Any
-) -> list[EqualArrays]:
-    """Arrays whose chunks on servers follow a schema, unless they are too much for `take`."""
-    own = schema_subchunks(chunks.shape, mesh, **cut)
-    take(chunks, own)
-    return [EqualArrays(overlaps(chunks, own), number)]
 
 
 def _in_storage(
