@@ -574,7 +574,7 @@ def test_every_answer_from_a_table_says_that_disturbed_runs_count(parcast, table
         assert len(read_measurements(table)) == len(told.measurements()) == 3
     for words in (["forecast"], ["explain"], ["plan", "--within", "1h"], ["compare", table]):
         answer = parcast(words[0], table, *words[1:])
-        assert f"warning:    {table}: {says}" in answer.out
+        assert f"{table}: {says}\n" in answer.out
     page = table.with_suffix(".html")
     parcast("report", table, "-o", page)
     assert says in page.read_text()

@@ -48,7 +48,7 @@ def used_though_disturbed(count: int, runs: int) -> RankedWarning:
         f"{count} of {runs} runs {'were' if runs > 1 else 'was'} disturbed by other programs, and "
         "count for lack of others. Repeat on an idle machine.",
         kind="disturbed",
-        rank=Rank.SERIOUS,
+        rank=Rank.VERDICT if count == runs else Rank.SERIOUS,
     )
 
 
