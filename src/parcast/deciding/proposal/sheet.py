@@ -44,15 +44,13 @@ def _title(kind: str) -> str:
     return f"Scaling, {kind}"
 
 
-def _table(
-    title: str, columns: Sequence[Column], legend: str = "", wider: Sequence[Column] = ()
-) -> Table:
-    """Make a table, with further columns where there is room, and in full for narrow pages."""
+def _table(title: str, columns: Sequence[Column], legend: str = "") -> Table:
+    """Make a table, in full for narrow pages."""
     rows = range(len(columns[0].cells))
     first, *others = columns
     return Table(
         title=title,
-        forms=tuple(Form(columns=x) for x in ([*columns, *wider], columns)[not wider :]),
+        forms=(Form(columns=columns),),
         in_full=tuple(
             Entry(
                 title=f"{first.title} {first.cells[i]}".strip(),
@@ -137,13 +135,19 @@ def _job_legend(result: Proposal) -> str:
 def _items(result: Proposal) -> Table:
     """Give what a site asks for."""
     items = result.items
+    number = {source: f"[{i}]" for i, source in enumerate(_sources(result), 1)}
     columns = [
         Column(title="item", cells=[x.item for x in items], align="left"),
         Column(title="given", cells=["yes" if x.given else "no" for x in items], align="left"),
         Column(title="where", cells=[x.where for x in items], align="left"),
+        Column(title="source", cells=[number[x.source] for x in items], align="left"),
     ]
-    sources = Column(title="source", cells=[x.source for x in items], align="left")
-    return _table(f"What {result.site.upper()} asks for", columns, wider=[sources])
+    return _table(f"What {result.site.upper()} asks for", columns)
+
+
+def _sources(result: Proposal) -> list[str]:
+    """Pages that say what a site asks for, each once."""
+    return list(dict.fromkeys(x.source for x in result.items))
 
 
 def _facts(result: Proposal) -> Iterator[Fact]:
@@ -162,5 +166,6 @@ def _facts(result: Proposal) -> Iterator[Fact]:
         text = f"node-hours of a run over its {result.unit_of_science}"
         yield Fact("for one", text.replace("node-hours", result.unit))
     if result.items:
-        yield from facts_of("sources", dict.fromkeys(x.source for x in result.items))
+        numbered = (f"[{i}] {source}" for i, source in enumerate(_sources(result), 1))
+        yield from facts_of("sources", numbered)
         yield Fact("", "Forms change from call to call: read the current one as well.")
