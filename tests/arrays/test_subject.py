@@ -192,7 +192,7 @@ def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path)
             told = json.loads(place.read_text())
             assert told["schema"] == "parcast/predictions/1"
             saved = [x["asked"] for x in told["predictions"] if x["pass"] == launch.turn]
-            assert all(x.request.to_document() in saved for x in launch.distinct)
+            assert all(x.request.model_dump(mode="json") in saved for x in launch.distinct)
             super().__call__(launch, **keys)
 
     machine = Checking()
@@ -200,7 +200,7 @@ def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path)
     assert len(machine.launches) == 4
     told = json.loads(place.read_text())["predictions"]
     assert told[0]["made"] == result.saved.at
-    rows = {str(row.case.request.to_document()): row for row in result.compared}
+    rows = {str(row.case.request.model_dump(mode="json")): row for row in result.compared}
     assert (len(told), len(rows)) == (10, 5)  # in two passes
     for each in told:
         made = rows[str(each["asked"])].predicted

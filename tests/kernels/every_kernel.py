@@ -11,6 +11,7 @@ from parcast.kernels import gauss
 from parcast.kernels.ledger import Ledger
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import KernelTask, runs_of
+from parcast.saved.fields import written
 
 SIZES = {
     "sort": (0, 1, 2, 1001),
@@ -50,7 +51,7 @@ def main(arguments):
     runs = []
     for name, sizes in SIZES.items():
         task = KernelTask(kernel=name, sizes=sizes, seed=7, check=True, directory=arguments[1])
-        runs += [run.to_document() for run in runs_of(comm, task)]
+        runs += [written(run) for run in runs_of(comm, task)]
     # An exchange that is undone on one rank alone is found on all of them.
     fractal = kernel_named("fractal").functions
     ledger = Ledger(comm)

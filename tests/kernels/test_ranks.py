@@ -14,6 +14,7 @@ from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Alone
 from parcast.kernels.registry import COUNTED, kernel_named
 from parcast.mpi.launcher import run_ranks
+from parcast.saved.fields import object_of
 from tests.kernels.every_kernel import SIZES
 
 HERE = Path(__file__).parent
@@ -43,7 +44,7 @@ def told(tmp_path_factory):
 @pytest.fixture(scope="module")
 def runs(told):
     """All runs, by program, ranks and size."""
-    every = [KernelRun.from_document(x) for p in COUNTS for x in told[p]["runs"]]
+    every = [object_of(KernelRun, x) for p in COUNTS for x in told[p]["runs"]]
     return {(run.kernel, run.p, run.n): run for run in every}
 
 

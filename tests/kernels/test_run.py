@@ -12,6 +12,7 @@ from parcast.kernels import run as verb
 from parcast.kernels.ledger import Alone
 from parcast.kernels.registry import KERNELS
 from parcast.kernels.worker import KernelTask, runs_of
+from parcast.saved.fields import object_of, written
 
 
 @pytest.fixture
@@ -27,8 +28,8 @@ def launched(monkeypatch):
         answer = document.pop("answer")
         tasks.append((ranks, time_limit, document))
         with Path(answer).open("w", encoding="utf-8") as stream:
-            for run in runs_of(Alone(), KernelTask.from_document(document)):
-                stream.write(json.dumps(run.to_document()) + "\n")
+            for run in runs_of(Alone(), object_of(KernelTask, document)):
+                stream.write(json.dumps(written(run)) + "\n")
 
     monkeypatch.setattr(verb, "run_ranks", run_ranks)
     return tasks
@@ -89,10 +90,10 @@ def test_what_ended_before_a_failure_is_handed_over(monkeypatch, failure):
     def run_ranks(_, arguments, *, ranks, **__):
         document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
         answer = document.pop("answer")
-        runs = runs_of(Alone(), KernelTask.from_document(document))
-        told = [json.dumps(run.to_document()) for run in runs]
+        runs = runs_of(Alone(), object_of(KernelTask, document))
+        told = [json.dumps(written(run)) for run in runs]
         if ranks == 1:
-            Path(answer).write_text("\n".join(told), encoding="utf-8")
+            Path(answer).write_text("".join(f"{x}\n" for x in told), encoding="utf-8")
             return
         Path(answer).write_text(f"{told[0]}\n{told[1][:20]}", encoding="utf-8")
         raise failure
@@ -170,6 +171,6 @@ def test_what_a_rank_refuses_reaches_the_caller(tmp_path):
 
 def _written(path):
     """Write a task whose directory is not there."""
-    task = KernelTask(kernel="sort", sizes=(10,), directory="/no/such").to_document()
+    task = written(KernelTask(kernel="sort", sizes=(10,), directory="/no/such"))
     path.write_text(json.dumps({**task, "answer": str(path)}), encoding="utf-8")
     return path

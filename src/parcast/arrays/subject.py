@@ -208,7 +208,7 @@ def predicted(
             **counts,
             "costs": costs_document(measured.costs),
             "sources": dict(measured.sources),
-            "asked": request.to_document(),
+            "asked": request.model_dump(mode="json"),
         },
     )
 

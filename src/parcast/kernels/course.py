@@ -8,12 +8,12 @@ stays in its place.
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import (
     Argument,
@@ -63,12 +63,6 @@ class Course:
     group: int | None = None  # ranks that pass points on to each other [1]
     imbalance: float | None = None  # points of the first rank over the mean [1]
     first: int = 0  # steps that were taken before [1]
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Make it again from its fields, as JSON has them."""
-        mesh = document["mesh"]
-        return cls(**{**document, "mesh": None if mesh is None else tuple(mesh)})
 
     @property
     def io_servers(self) -> int:

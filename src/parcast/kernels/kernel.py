@@ -10,9 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from parcast.kernels.io_servers import IoServers
 from parcast.kernels.ledger import Communicator, Ledger
 from parcast.kernels.quanta import Quanta, Watched
 from parcast.mpi.folders import failing_for
+from parcast.saved.fields import written
 from parcast.timings.disturbed import slowdown
 
 
@@ -61,15 +62,8 @@ class KernelRun:
 
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
-        return {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Make it again from what `to_document` gave."""
-        known: dict[str, Any] = {x.name: document[x.name] for x in fields(cls)}
-        for name, value in known.items():
-            known[name] = tuple(value) if isinstance(value, list) else value
-        return cls(**known)
+        document: dict[str, Any] = written(self)
+        return document
 
 
 class Functions(NamedTuple):

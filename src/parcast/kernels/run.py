@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -18,9 +18,10 @@ from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import KernelTask, memory_refusal, whole_size
 from parcast.mpi.find import available_cores
-from parcast.mpi.folders import failing_for, folder_for
-from parcast.mpi.launcher import MOST_RANKS, Placement, run_ranks
+from parcast.mpi.folders import documents_in, failing_for, folder_for
+from parcast.mpi.launcher import MOST_RANKS, run_ranks
 from parcast.mpi.rank import PLACEMENT
+from parcast.saved.fields import object_of, written
 from parcast.show.answers import Answers
 from parcast.signals import as_interrupts
 
@@ -280,43 +281,29 @@ def _launched(
     each: Callable[[KernelRun], object] | None,
 ) -> list[KernelRun]:
     """Run a task on so many computing ranks; `each` is called with every run, whatever the end."""
-    servers = 0 if task.course is None else task.course.io_servers
-    ended = []
-    try:
-        _launch(task, p + servers, answer, time_limit)
-    finally:
-        for run in _ended(answer):
-            ended.append(run)
-            if each is not None:
-                each(run)
-    return ended
-
-
-def _launch(task: KernelTask, p: int, answer: Path, time_limit: float) -> None:
-    """Run a task on so many ranks, which write the runs to a file."""
+    course, ended = task.course or Course(), []
+    ranks = p + course.io_servers
     task_file = answer.with_name("task.json")
-    task_file.write_text(
-        json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8"
-    )
+    document = {**written(task), "answer": str(answer)}
+    task_file.write_text(json.dumps(document), encoding="utf-8")
     # All on one core, as where a network is measured, more ranks would be no faster than one.
-    is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
-    placement: Placement = "spread" if is_crowded else "auto"
-    with _naming_the_checkpoint(task.course.checkpoint if task.course else None):
-        run_ranks(
-            WORKER,
-            [str(task_file)],
-            ranks=p,
-            time_limit=time_limit,
-            placement=placement,
-            called=task.kernel,
-        )
-
-
-def _ended(answer: Path) -> Iterator[KernelRun]:
-    """Give the runs of a launch that ended; the last line may be torn."""
-    with suppress(OSError, json.JSONDecodeError):  # none ended, or it was killed as it wrote
-        for line in answer.read_text(encoding="utf-8").splitlines():
-            yield KernelRun.from_document(json.loads(line))
+    is_crowded = PLACEMENT not in os.environ and ranks > len(available_cores())
+    try:
+        with _naming_the_checkpoint(course.checkpoint):
+            run_ranks(
+                WORKER,
+                [str(task_file)],
+                ranks=ranks,
+                time_limit=time_limit,
+                placement="spread" if is_crowded else "auto",
+                called=task.kernel,
+            )
+    finally:
+        for told in documents_in(answer):
+            ended.append(object_of(KernelRun, told))
+            if each is not None:
+                each(ended[-1])
+    return ended
 
 
 @contextmanager

@@ -6,17 +6,16 @@ run comes first and is not counted: it loads the code and opens the
 connections.
 """
 
-import json
 import platform
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, Self
+from typing import Final
 
 from parcast.errors import ParameterError, ParcastError, require
 from parcast.kernels.course import Course, settled
@@ -28,7 +27,9 @@ from parcast.kernels.registry import kernel_named
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for
 from parcast.mpi.launched import one_world
+from parcast.saved.fields import object_of, written
 from parcast.testbed.testbed import testbed_here
+from parcast.trials.launcher import task_of, tell
 from parcast.units import format_quantity, quantity, shown
 
 MOST_REPEATS: Final = 3  # of disturbed runs of one size in a row of repetitions [1]
@@ -47,17 +48,6 @@ class KernelTask:
     patience: float = 0.0  # to wait for processors that nobody disturbs, and to repeat runs [s]
     quantum: float | None = None  # the least of work known of as many ranks [s]
     course: Course | None = None  # of a program in time steps
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as it stands in a JSON document."""
-        return asdict(self) | {"sizes": list(self.sizes)}
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Make it again from what `to_document` gave."""
-        given = document.get("course")
-        course = None if given is None else Course.from_document(given)
-        return cls(**{**document, "sizes": tuple(document["sizes"]), "course": course})
 
 
 def runs_of(comm: Communicator, task: KernelTask) -> Iterator[KernelRun]:
@@ -227,12 +217,11 @@ def free_memory() -> float | None:
 def main(arguments: Sequence[str]) -> None:
     """Run the task that stands in a file."""
     comm = one_world()
-    given = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    answer = Path(given.pop("answer"))
-    for run in runs_of(comm, KernelTask.from_document(given)):
+    task = task_of(comm, arguments)
+    given = object_of(KernelTask, {key: x for key, x in task.items() if key != "answer"})
+    for run in runs_of(comm, given):
         if comm.Get_rank() == 0:
-            with answer.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(run.to_document()) + "\n")
+            tell(task, written(run))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from tests.arrays.trials.made import COSTS, request
 
 FEW = 200  # arrays that are counted, where a request has more
 LISTED = {  # neither its writer nor --quick matters to what is counted
-    repr(each.to_document() | {"writer": "", "quick": False}): each
+    repr(each.model_dump() | {"writer": "", "quick": False}): each
     for each in (*read_requests(FAST), *read_requests(SLOW))
 }
 
@@ -119,7 +119,7 @@ with connect(MPI.COMM_WORLD, servers=asked["servers"], dedicated=asked["dedicate
 )
 def test_a_run_reports_what_the_law_counts(ran, tmp_path, keys):
     asked = request(**keys)
-    told = asked.to_document() | {"limit": asked.limit}
+    told = asked.model_dump(mode="json") | {"limit": asked.limit}
     status, out, err = ran(
         PROGRAM, json.dumps(told), tmp_path / "a.zarr", ranks=asked.layout.ranks
     )

@@ -44,7 +44,7 @@ def test_a_request_is_described_in_words():
 
 def test_a_document_makes_the_same_request():
     first = request(writer="sync", subchunk="1 MiB", dtype="float32", arrays=3)
-    assert type(first)(**first.to_document()) == first
+    assert type(first)(**first.model_dump(mode="json")) == first
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ class RequestLauncher:
             WORKER,
             {
                 "layout": list(layout),
-                "requests": [case.request.to_document() for case in cases],
+                "requests": [case.request.model_dump(mode="json") for case in cases],
                 "order": [cases.index(case) for case in launch.cases],
                 "discarded": launch.discarded,
                 "rest": REST if bed is not None and bed.disk is not None else 0.0,

@@ -219,21 +219,6 @@ class ArrayRequest(Description):
         """The request as the library carries it out."""
         return _carried(self)
 
-    def to_document(self) -> dict[str, Any]:
-        """All keys, as a file has them."""
-        return {
-            "operation": self.operation,
-            "shape": list(self.shape),
-            "dtype": self.dtype,
-            "arrays": self.arrays,
-            "client_mesh": list(self.client_mesh),
-            "servers": self.servers,
-            "dedicated": self.dedicated,
-            "writer": self.writer,
-            "subchunk": self.subchunk.text,
-            "quick": self.quick,
-        }
-
     def __str__(self) -> str:
         """What is asked for, in a few words."""
         arrays = f"{counted(self.arrays, 'array')} of {format_quantity(self.size, 'size')}"
