@@ -20,7 +20,6 @@ import numpy as np
 
 from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
 from parcast.arrays.calibration.measure import (
-    CostSource,
     MeasuredRequest,
     OfLayouts,
     costs_document,
@@ -79,7 +78,7 @@ class ArraySubject:
     repetitions: int  # of each request, at least
     cores: int
     folder: Path
-    costs: CostSource
+    costs: OfLayouts
     placement: Placement
     measured: Mapping[RequestCase, MeasuredRequest] = field(init=False, default_factory=dict)
     known: dict[RequestCase, Predicted] = field(init=False, default_factory=dict)
@@ -239,7 +238,7 @@ def validate_array_io(
     repetitions: int = 5,
     seed: int = 0,
     time_limit: float | None = None,
-    costs: CostSource | None = None,
+    costs: OfLayouts | None = None,
     launcher: Launcher[RequestCase, tuple[ServerRun, ...]] | None = None,
     progress: Progress | None = None,
 ) -> Validation:
@@ -267,7 +266,7 @@ def validate_array_io(
         Time after which no launch is begun. [s]
     costs, launcher : optional
         What measures costs, and what makes runs, in place of those of parcast: a
-        `parcast.arrays.calibration.measure.CostSource` and a `parcast.trials.launcher.Launcher`.
+        `parcast.arrays.calibration.measure.OfLayouts` and a `parcast.trials.launcher.Launcher`.
     progress : callable, optional
         Called with how far it is.
 

@@ -94,11 +94,6 @@ def sizes(text: str, option: str) -> list[int]:
     return [int(value) for value in values]
 
 
-def mesh_of_ranks(text: str, option: str) -> tuple[int, ...]:
-    """Read a mesh of ranks."""
-    return mesh_of(text, option)
-
-
 def patience(text: str, option: str) -> float:
     """Read the time to wait for quiet processors."""
     from parcast.kernels.worker import waiting_time
@@ -133,7 +128,7 @@ def patience(text: str, option: str) -> float:
     default="0s",
 )
 @option("--steps", Whole(1), "Time steps of stencil or writer, in all.")
-@option("--mesh", Read("MESH", mesh_of_ranks), "Ranks of stencil in each dimension: 2x2.")
+@option("--mesh", Read("MESH", mesh_of), "Ranks of stencil in each dimension: 2x2.")
 @option("--checkpoint", A_FILE, "Zarr store for checkpoints of stencil or writer.")
 @option(
     "--checkpoint-every",

@@ -16,7 +16,7 @@ from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -321,25 +321,6 @@ class MeasuredRequest(NamedTuple):
     sources: Mapping[str, str]  # of costs by name
 
 
-class CostSource(Protocol):
-    """What measures the costs of requests; `OfLayouts` does."""
-
-    def costs(
-        self,
-        cases: Sequence[RequestCase],
-        layout: Layout,
-        *,
-        folder: Path,
-        rounds: int,
-        clock: Clock,
-    ) -> Mapping[RequestCase, MeasuredRequest]:
-        """Measure on the ranks of a layout and in a folder; give the costs of its requests.
-
-        `rounds` are the runs of each request that is run to measure costs [1]. A TimeIsOver says
-        that the limit of the `clock` was reached before they were known.
-        """
-
-
 @dataclass(kw_only=True, slots=True)
 class OfLayouts:
     """Measures costs in each pass, with slow disks only in the first; runs no request for it."""
@@ -356,7 +337,11 @@ class OfLayouts:
         rounds: int,
         clock: Clock,
     ) -> dict[RequestCase, MeasuredRequest]:
-        """Measure on the ranks of a layout, and give the costs of its requests."""
+        """Measure on the ranks of a layout and in a folder; give the costs of its requests.
+
+        `rounds` are the runs of each request that is run to measure costs [1]. A TimeIsOver says
+        that the limit of the `clock` was reached before they were known.
+        """
         if self.measuring is None:
             self.measuring = Measuring(folder=folder, clock=clock)
         if layout not in self.figures or not self.measuring.is_slow(layout):

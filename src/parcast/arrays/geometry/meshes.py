@@ -32,18 +32,14 @@ def divisors(count: int) -> Mesh:
     return tuple(sorted(found))
 
 
-def meshes(count: int, dimensions: int) -> Iterator[Mesh]:
-    """All meshes of so many nodes.
-
-    >>> list(meshes(4, 2))
-    [(1, 4), (2, 2), (4, 1)]
-    """
-    return _meshes(count, [None] * dimensions, "balanced")
-
-
 def fitting_meshes(count: int, shape: Sequence[int], policy: Policy = "balanced") -> list[Mesh]:
-    """Meshes that leave no node without a part of an array, or all of them where each does."""
-    return list(_meshes(count, shape, policy)) or list(meshes(count, len(shape)))
+    """Meshes that leave no node without a part of an array, or all of them where each does.
+
+    >>> fitting_meshes(4, (8, 8)), fitting_meshes(4, (8, 1))
+    ([(1, 4), (2, 2), (4, 1)], [(4, 1)])
+    """
+    fitting = list(_meshes(count, shape, policy))
+    return fitting or list(_meshes(count, [None] * len(shape), policy))
 
 
 def number_of_meshes(count: int, dimensions: int) -> int:

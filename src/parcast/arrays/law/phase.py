@@ -435,9 +435,9 @@ class ArrayIO(IoLaw):
         )
         layout = RequestLayout(
             shape=shape,
-            client_mesh=self._clients(clients, shape, at),
+            client_mesh=self._mesh("client", clients, shape, at),
             servers=servers,
-            server_mesh=self._servers(servers, shape, at),
+            server_mesh=self._mesh("server", servers, shape, at),
             storage=self._numbers(self.storage_chunk, at),
             inner=self._numbers(self.inner_chunk, at),
             itemsize=itemsize,
@@ -460,57 +460,31 @@ class ArrayIO(IoLaw):
     def _numbers(self, counts: Counts | None, at: Point) -> tuple[int, ...]:
         return tuple(_whole(amount, at) for amount in counts or ())
 
-    def _clients(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
-        """Mesh of the clients."""
-        return self._mesh("client", self.client_schema or BLOCK * len(shape), count, shape, at)
-
-    def _servers(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
-        """Mesh of the servers; () where they have whole storage chunks."""
-        if self.storage_chunk is not None:
+    def _mesh(self, nodes: str, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
+        """Mesh of so many clients or servers; () where these have whole storage chunks."""
+        if nodes == "server" and self.storage_chunk is not None:
             return ()
-        schema = self.server_schema or BLOCK + WHOLE * (len(shape) - 1)
-        return self._mesh("server", schema, count, shape, at)
-
-    def _mesh(
-        self, nodes: str, schema: str, count: int, shape: tuple[int, ...], at: Point
-    ) -> tuple[int, ...]:
-        """Mesh of some nodes; where their schema was left out, a list determines it."""
-        given, is_free = getattr(self, f"{nodes}_mesh"), getattr(self, f"{nodes}_schema") is None
-        known: dict[str, Any] = {"shape": shape, "policy": self.policy, "count": count, "at": at}
-        return _mesh_of(nodes, given, schema, **known, is_free=is_free)
-
-
-def _mesh_of(
-    nodes: str,
-    given: str | Counts,
-    schema: str,
-    *,
-    shape: tuple[int, ...],
-    policy: Policy,
-    count: int,
-    at: Point,
-    is_free: bool,
-) -> tuple[int, ...]:
-    """Mesh of so many clients or servers; where its schema `is_free` a list determines it."""
-    if isinstance(given, str) or count == 1:
+        usual = BLOCK * len(shape) if nodes == "client" else BLOCK + WHOLE * (len(shape) - 1)
+        given, schema = getattr(self, f"{nodes}_mesh"), getattr(self, f"{nodes}_schema")
+        if isinstance(given, str) or count == 1:
+            try:
+                return cubic_mesh(count, schema or usual, shape, self.policy)
+            except ParameterError as refusal:
+                raise refusal.named(f"io.{nodes}_schema") from None
+        mesh = self._numbers(given, at)
+        if prod(mesh) != count:
+            axis = "p" if nodes == "client" else "number of servers"
+            raise ParameterError(
+                f"io.{nodes}_mesh",
+                must=f"have as many positions as there are {nodes}s, {count}",
+                got=f"{'x'.join(map(str, mesh))} = {prod(mesh)}",
+                hint=f'Leave that {axis} out, write formulas in p and d, or use "cubic".',
+            )
         try:
-            return cubic_mesh(count, schema, shape, policy)
+            as_schema(schema, mesh)  # which a list determines where it was left out
         except ParameterError as refusal:
-            raise refusal.named(f"io.{nodes}_schema") from None
-    mesh = tuple(_whole(amount, at) for amount in given)
-    if prod(mesh) != count:
-        axis = "p" if nodes == "client" else "number of servers"
-        raise ParameterError(
-            f"io.{nodes}_mesh",
-            must=f"have as many positions as there are {nodes}s, {count}",
-            got=f"{'x'.join(map(str, mesh))} = {prod(mesh)}",
-            hint=f'Leave that {axis} out, write formulas in p and d, or use "cubic".',
-        )
-    try:
-        as_schema(None if is_free else schema, mesh)
-    except ParameterError as refusal:
-        raise refusal.named(f"io.{nodes}_mesh") from None
-    return mesh
+            raise refusal.named(f"io.{nodes}_mesh") from None
+        return mesh
 
 
 def _whole(amount: Amount, at: Point) -> int:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -27,34 +27,14 @@ from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message
 
 
-class Disk(Protocol):
-    """What carries out accesses to files, one after the other."""
-
-    units: int  # that are in memory at a time: gathered, waiting, or written
-
-    @property
-    def seconds(self) -> float:
-        """Time spent in accesses. [s]."""
-
-    @property
-    def under_way(self) -> int:
-        """Number of accesses that have not ended; what has failed is raised."""
-
-    def do(self, access: Callable[[], object]) -> None:
-        """Carry out an access, now or soon."""
-
-    def close(self) -> None:
-        """End."""
-
-
 class Direct:
     """Accesses are made at once, by the thread that has the loop."""
 
     under_way: Final = 0
 
     def __init__(self) -> None:
-        self.units = 1
-        self.seconds = 0.0
+        self.units = 1  # that are in memory at a time: gathered, waiting, or written
+        self.seconds = 0.0  # in accesses [s]
 
     def do(self, access: Callable[[], object]) -> None:
         """Carry out an access."""
@@ -110,6 +90,9 @@ class Background:
     def close(self) -> None:
         """Wait for the accesses, and end the thread."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+Disk: TypeAlias = Direct | Background  # what carries out accesses to files, one after the other
 
 
 def disk_for(writer: Writer, wake: Callable[[], None], *, others_ask: bool) -> Disk:

@@ -6,7 +6,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -58,9 +58,7 @@ class Owner:
 
     def note(self) -> bytes:
         """Write it for `read`."""
-        return json.dumps(
-            {"host": self.host, "pid": self.pid, "program": self.program, "begun": self.begun}
-        ).encode()
+        return json.dumps(asdict(self)).encode()
 
     def __str__(self) -> str:
         """Name it."""
@@ -133,18 +131,8 @@ def moment(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(min(max(seconds, 0.0), LATEST)))
 
 
-@dataclass(frozen=True, slots=True)
-class WriteProgress:
-    """How far a draft is."""
-
-    chunks: int | None
-    expected: int | None
-    size: int  # [B]
-    last: float  # [s]
-
-
-def progress_of(draft: Path, appended_to: Path | None = None) -> WriteProgress:
-    """Tell how far a draft is; of an append, also which store has the rows from before."""
+def progress_of(draft: Path, appended_to: Path | None = None) -> dict[str, Any]:
+    """Fields of a leftover that say how far a draft is; an append has rows from before."""
     is_folder = os.path.isdir(draft) and not os.path.islink(draft)
     files = [draft / x for x in files_below(draft)] if is_folder else [draft]
     size, last = 0, 0.0
@@ -155,7 +143,7 @@ def progress_of(draft: Path, appended_to: Path | None = None) -> WriteProgress:
             if not stat.S_ISDIR(found.st_mode):
                 size += min(found.st_size, BLOCK * found.st_blocks)
     if not is_folder:
-        return WriteProgress(None, None, size, last)
+        return {"size": size, "last": last}
     complete = expected = 0
     for name, layout in _layouts_of(draft):
         old = None if appended_to is None else _document(appended_to / name / METADATA)
@@ -166,7 +154,7 @@ def progress_of(draft: Path, appended_to: Path | None = None) -> WriteProgress:
             index = layout.index_of(key)
             if index is not None and (not index or index[0] >= first):
                 complete += _is_complete(layout, draft / name / key)
-    return WriteProgress(complete, expected, size, last)
+    return {"chunks": complete, "expected": expected, "size": size, "last": last}
 
 
 def _layouts_of(draft: Path) -> Iterator[tuple[str, ArrayLayout]]:

@@ -320,7 +320,6 @@ def leftovers_of(place: StorePlace, owner: Owner | None) -> list[Leftover]:
 def _draft_of(place: StorePlace, draft: Path, owner: Owner | None) -> Leftover:
     """Describe a draft."""
     is_append = draft in place.drafts(APPEND)
-    progress = progress_of(draft, place.target if is_append else None)
     return Leftover(
         kind="stale draft",
         path=draft,
@@ -328,10 +327,7 @@ def _draft_of(place: StorePlace, draft: Path, owner: Owner | None) -> Leftover:
         then=SWEPT,
         done=f"Its draft {draft.name} was removed.",
         owner=owner,
-        chunks=progress.chunks,
-        expected=progress.expected,
-        size=progress.size,
-        last=progress.last,
+        **progress_of(draft, place.target if is_append else None),
     )
 
 

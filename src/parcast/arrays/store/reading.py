@@ -61,7 +61,7 @@ class _Root:
 
 
 class StoredArray:
-    """An array of a store: boxes of it can be read."""
+    """An array of a store: boxes of it can be read; its name is "" where it is the store."""
 
     def __init__(
         self,
@@ -76,39 +76,13 @@ class StoredArray:
 
         Arrays of a stack share the `readers` of its storage chunks.
         """
-        self._name, self._layout, self._root, self._along = name, layout, root, along
+        self.name, self._layout, self._root, self._along = name, layout, root, along
         self._open = OrderedDict() if readers is None else readers
-
-    @property
-    def name(self) -> str:
-        """Its name in the store, "" where it is the store."""
-        return self._name
-
-    @property
-    def shape(self) -> Index:
-        """Its extents."""
-        return self._layout.shape if self._along is None else self._layout.shape[1:]
-
-    @property
-    def dtype(self) -> "np.dtype[Any]":
-        """Type of its elements in memory."""
-        return self._layout.dtype.newbyteorder("=")
-
-    @property
-    def chunk(self) -> Index:
-        """Shape of a storage chunk."""
-        return self._layout.chunk if self._along is None else self._layout.chunk[1:]
-
-    @property
-    def subchunk(self) -> Index:
-        """Shape of a subchunk: the least that is read."""
-        return self._layout.subchunk if self._along is None else self._layout.subchunk[1:]
-
-    @property
-    def dimensions(self) -> tuple[str | None, ...]:
-        """Names of its dimensions."""
-        names = self._layout.dimensions
-        return names if self._along is None else names[1:]
+        own = slice(along is not None, None)  # of its dimensions
+        self.shape, self.chunk = layout.shape[own], layout.chunk[own]
+        self.subchunk = layout.subchunk[own]  # the least that is read
+        self.dimensions = layout.dimensions[own]  # names of them
+        self.dtype = layout.dtype.newbyteorder("=")  # of its elements in memory
 
     @property
     def attributes(self) -> Mapping[str, Any]:
