@@ -24,14 +24,20 @@ MAPPINGS: Final = {
 NAMES: Final = 'Example: ["u", "v"].'
 
 
+def as_refusal(error: Exception, where: str = "", hint: str = "") -> ParcastError:
+    """Give what has failed in words, which other ranks are told."""
+    if isinstance(error, ParcastError):
+        return error
+    what = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    return RunFailed(f"{where}{what}.{hint}")
+
+
 def refusal_of(check: Callable[[], object]) -> ParcastError | None:
     """Give what is wrong with a call, whatever it is: the other ranks need it, or they wait."""
     try:
         check()
-    except ParcastError as refusal:
-        return refusal
     except Exception as error:
-        return RunFailed(f"{type(error).__name__}: {error}.")
+        return as_refusal(error)
     return None
 
 

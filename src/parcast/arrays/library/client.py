@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parcast.arrays.geometry.boxes import Box, Point
+from parcast.arrays.library.checking import as_refusal
 from parcast.arrays.library.distribution import Array, Held, HeldPart
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
@@ -222,10 +223,8 @@ class Client(Role):
         refusal = None
         try:
             job.held = job.targets(stored)
-        except ParcastError as error:
-            refusal = error
         except Exception as error:
-            refusal = RunFailed(f"Making room for the arrays: {type(error).__name__}: {error}")
+            refusal = as_refusal(error, "Making room for the arrays: ")
         job.expected = sum(part.box.size for held in job.held for part in held.parts)
         wanted = owned((each.name for each in stored), job.held)
         described = DescribedRequest("read", "", {}, wanted, refusal)

@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
+from parcast.arrays.library.checking import as_refusal
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.storing import Drafts
-from parcast.errors import ParcastError, RunFailed
+from parcast.errors import ParcastError
 from parcast.mpi.loop import EventLoop, Role
 from parcast.mpi.messages import Message
+
+WRITABLE: Final = " Choose another path, or make it writable."
 
 
 @dataclass
@@ -58,7 +62,7 @@ class Director(Role):
         try:
             draft, cleared = self.drafts.begin(schema)
         except Exception as error:
-            self._tell(number, _refusal(schema, error), [])
+            self._tell(number, as_refusal(error, f"{schema.path}: ", WRITABLE), [])
             return
         self.requests[number] = Directed(schema, cleared)
         for rank in self._taking(schema):
@@ -79,7 +83,8 @@ class Director(Role):
         try:
             ends(request.schema)
         except Exception as error:
-            request.failure = request.failure or _refusal(request.schema, error)
+            where = f"{request.schema.path}: "
+            request.failure = request.failure or as_refusal(error, where, WRITABLE)
         self._tell(number, request.failure, request.spent, request.cleared)
 
     def _taking(self, schema: Schema) -> list[int]:
@@ -104,10 +109,3 @@ class Director(Role):
             with suppress(Exception):  # what is left is stale, and the next write removes it
                 self.drafts.discard(request.schema)
         self.requests.clear()
-
-
-def _refusal(schema: Schema, error: Exception) -> ParcastError:
-    if isinstance(error, ParcastError):
-        return error
-    what = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-    return RunFailed(f"{schema.path}: {what}. Choose another path, or make it writable.")

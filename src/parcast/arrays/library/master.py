@@ -9,6 +9,7 @@ import numpy as np
 
 from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.geometry.chunks import listed_chunks
+from parcast.arrays.library.checking import as_refusal
 from parcast.arrays.library.client import DescribedRequest, Lost, Spent
 from parcast.arrays.library.plans import WritePlan, by_plan, planner
 from parcast.arrays.library.schema import Kind, NamedArray, Schema, Stored, layout_for
@@ -68,7 +69,7 @@ class Master(Role):
         try:
             self._go_on(number, [all_of_them[i] for i in range(len(self.clients))])
         except Exception as error:
-            self._tell(number, _refusal(all_of_them[0].path, error), ())
+            self._tell(number, as_refusal(error, f"{all_of_them[0].path}: "), ())
 
     def _go_on(self, number: int, described: Sequence[DescribedRequest]) -> None:
         """Send the schema to the server master, or have clients lay out what they read."""
@@ -190,12 +191,6 @@ def _require_same(what: str, values: Mapping[int, Hashable]) -> None:
         f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
         f"{others} {_shown(usual)}. Call it with the same arguments on every client."
     )
-
-
-def _refusal(path: str, error: Exception) -> ParcastError:
-    if isinstance(error, ParcastError):
-        return error
-    return RunFailed(f"{path}: {type(error).__name__}: {error}.")
 
 
 def _shown(value: Any) -> str:

@@ -17,12 +17,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from parcast.arrays.geometry.choices import AHEAD, Writer
+from parcast.arrays.library.checking import as_refusal
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.gathering import Gathering, KindOverlaps, Memory
 from parcast.arrays.library.schema import Schema, Unit
 from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
-from parcast.errors import ParcastError, RunFailed
+from parcast.errors import ParcastError
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message
 
@@ -224,8 +225,8 @@ class Server:
                 disk.close()
                 files.close()
         except Exception as error:
-            where = f"Server {self._number} (rank {self._servers[self._number]})"
-            request.failure = error if isinstance(error, ParcastError) else _failed(where, error)
+            where = f"Server {self._number} (rank {self._servers[self._number]}): "
+            request.failure = as_refusal(error, where)
         spent = Spent(
             self._number,
             seconds=perf_counter() - request.begun,
@@ -377,8 +378,3 @@ def _fill(files: ReadingFiles, gathering: Gathering) -> None:
         [files.read(array, x) if i in wanted else NOTHING for i, x in enumerate(unit.subchunks)]
         for array in unit.arrays
     ]
-
-
-def _failed(where: str, error: Exception) -> ParcastError:
-    what = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-    return RunFailed(f"{where}: {what}.")

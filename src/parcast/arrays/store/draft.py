@@ -17,7 +17,7 @@ Until then, and after an error, the place is what it was before.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -51,13 +51,11 @@ from parcast.arrays.store.nodes import (
 )
 from parcast.arrays.store.place import (
     APPEND,
-    Failing,
     HeldPlace,
     Lock,
     StorePlace,
-    check_surroundings,
+    begun,
     journal_of,
-    let_go,
     publish,
     settle,
 )
@@ -73,6 +71,8 @@ LINK: Final = (
 
 class Draft(HeldPlace):
     """A store, or rows of one, in the making; the process that leads the others holds it."""
+
+    _what = "The store"
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Draft(HeldPlace):
         hint = "Two let those read on who have opened the one before."
         versions = as_whole("versions", versions, least=0, hint=hint)
         place = linked_place(path) if versions else StorePlace.of(path)
-        with _begun(place, lambda: _check_target(place, overwrite)) as lock:
+        with begun(place, cls._what, lambda: _check_target(place, overwrite)) as lock:
             settings: dict[str, Any] = {"may_replace": overwrite, "versions": versions}
             draft = cls(place, lock, place.new_draft(), **settings)
             with draft._or_abandoned():
@@ -145,7 +145,7 @@ class Draft(HeldPlace):
         """
         rows = as_whole("rows", rows, least=1, hint="Give the number of rows to append.")
         place = StorePlace.of(path)
-        with _begun(place) as lock:
+        with begun(place, cls._what, lambda: None) as lock:
             found = read_nodes(place.target, place)
             nodes = found.arrays
             for link in found.links:
@@ -243,23 +243,18 @@ class Draft(HeldPlace):
                     writer.write(name, array)
                 writer.flush()
 
-    def commit(self) -> None:
-        """Put the draft in place; every writer must have flushed what it wrote."""
-        self._require_open()
-        with Failing("The store", self._place.target, self._is_in_place):
-            try:
-                self._check_complete()
-                self._unflushed.flush()
-                if self._appended:
-                    self._merge()
-                else:
-                    _check_target(self._place, self._may_replace)  # it may be there by now
-                    if self._versions:
-                        publish_version(self._place, self._folder, self._versions)
-                    else:
-                        publish(self._place, self._folder)
-            finally:
-                self.abandon()  # after a commit nothing is left but the lock
+    def _put(self) -> None:
+        """Put the draft in place."""
+        self._check_complete()
+        self._unflushed.flush()
+        if self._appended:
+            self._merge()
+            return
+        _check_target(self._place, self._may_replace)  # it may be there by now
+        if self._versions:
+            publish_version(self._place, self._folder, self._versions)
+        else:
+            publish(self._place, self._folder)
 
     def _check_complete(self) -> None:
         """Refuse to commit while a chunk is missing."""
@@ -334,25 +329,6 @@ class Draft(HeldPlace):
         if not keep_lock:
             with suppress(OSError):
                 self._lock.release()
-
-
-@contextmanager
-def _begun(place: StorePlace, check: Callable[[], None] = lambda: None) -> Iterator[Lock]:
-    """Take the right to write, clear up after others, and give it back if the beginning fails.
-
-    What `check` refuses at once clears nothing up.
-    """
-    check_surroundings(place)
-    with Failing("The store", place.target):
-        check()
-        lock = Lock.take(place)
-        try:
-            lock.clear()
-            check()
-            yield lock
-        except BaseException:
-            let_go(place, lock)
-            raise
 
 
 def _check_target(place: StorePlace, overwrite: bool) -> None:

@@ -29,7 +29,7 @@ from parcast.arrays.store.place import (
     Lock,
     Stamp,
     StorePlace,
-    check_surroundings,
+    begun,
     let_go,
     publish,
 )
@@ -97,6 +97,8 @@ class NpyWriter(OpenFile):
 class NpyDraft(HeldPlace):
     """A .npy file in the making; the process that leads the others holds it."""
 
+    _what = "The array"
+
     def __init__(self, place: StorePlace, lock: Lock, part: NpyPart, *, may_replace: bool) -> None:
         """Use `create`."""
         self._may_replace = may_replace
@@ -120,24 +122,15 @@ class NpyDraft(HeldPlace):
             )
         spec = ArraySpec(name="", shape=shape, dtype=dtype)
         place = StorePlace.of(path)
-        check_surroundings(place)
-        with Failing("The array", place.target):
-            _check_target(place, overwrite)  # what is refused clears nothing up
-            lock = Lock.take(place)
+        with begun(place, cls._what, lambda: _check_target(place, overwrite)) as lock:
+            draft = place.new_draft()
+            header = _header(spec.shape, spec.dtype)
+            file = os.open(draft, durable.NEW, 0o666)
             try:
-                lock.clear()
-                _check_target(place, overwrite)
-                draft = place.new_draft()
-                header = _header(spec.shape, spec.dtype)
-                file = os.open(draft, durable.NEW, 0o666)
-                try:
-                    durable.write_all(file, [header], 0)
-                    os.ftruncate(file, len(header) + prod(spec.shape) * spec.dtype.itemsize)
-                finally:
-                    os.close(file)
-            except BaseException:
-                let_go(place, lock)
-                raise
+                durable.write_all(file, [header], 0)
+                os.ftruncate(file, len(header) + prod(spec.shape) * spec.dtype.itemsize)
+            finally:
+                os.close(file)
         part = NpyPart(
             file=draft,
             target=place.target,
@@ -147,17 +140,12 @@ class NpyDraft(HeldPlace):
         )
         return cls(place, lock, part, may_replace=overwrite)
 
-    def commit(self) -> None:
-        """Put the file in place; every writer must have flushed what it wrote."""
-        self._require_open()
-        with Failing("The array", self._place.target, self._is_in_place):
-            try:
-                with NpyWriter(self.part) as writer:
-                    writer.flush()
-                _check_target(self._place, self._may_replace)  # it may be there by now
-                publish(self._place, self.part.file)
-            finally:
-                self.abandon()
+    def _put(self) -> None:
+        """Put the file in place."""
+        with NpyWriter(self.part) as writer:
+            writer.flush()
+        _check_target(self._place, self._may_replace)  # it may be there by now
+        publish(self._place, self.part.file)
 
     def _is_in_place(self) -> bool:
         """Tell whether the new file is what a reader gets."""

@@ -504,9 +504,30 @@ def let_go(place: StorePlace, lock: Lock) -> None:
         lock.release()
 
 
+@contextmanager
+def begun(place: StorePlace, what: str, check: Callable[[], None]) -> Iterator[Lock]:
+    """Take the right to write, clear up after others, and give it back if the beginning fails.
+
+    What `check` refuses at once clears nothing up. Messages call what is written `what`.
+    """
+    check_surroundings(place)
+    with Failing(what, place.target):
+        check()
+        lock = Lock.take(place)
+        try:
+            lock.clear()
+            check()
+            yield lock
+        except BaseException:
+            let_go(place, lock)
+            raise
+
+
 class HeldPlace(ABC):
     """What is made at a place that is held, until it is committed or abandoned."""
 
+    _what: ClassVar[str]  # as messages call it
+    _place: StorePlace
     _lock: Lock
     _is_open: bool
 
@@ -523,10 +544,23 @@ class HeldPlace(ABC):
         """Abandon what was not committed."""
         self.abandon()
 
-    def _require_open(self) -> None:
-        """Refuse to commit what was committed or abandoned."""
+    def commit(self) -> None:
+        """Put the draft in place; every writer must have flushed what it wrote."""
         if not self._is_open:
             raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
+        with Failing(self._what, self._place.target, self._is_in_place):
+            try:
+                self._put()
+            finally:
+                self.abandon()  # after a commit nothing is left but the lock
+
+    @abstractmethod
+    def _put(self) -> None:
+        """Put the draft in place."""
+
+    @abstractmethod
+    def _is_in_place(self) -> bool:
+        """Tell whether the new one is what a reader gets."""
 
     @abstractmethod
     def abandon(self) -> None:
