@@ -25,7 +25,7 @@ NAMES: Final = 'Example: ["u", "v"].'
 
 
 def as_refusal(error: Exception, where: str = "", hint: str = "") -> ParcastError:
-    """Give what has failed in words, which other ranks are told."""
+    """Give what has failed as an error of parcast, for the report to the other ranks."""
     if isinstance(error, ParcastError):
         return error
     what = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
