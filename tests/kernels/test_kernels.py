@@ -166,18 +166,6 @@ def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch, refusal):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(sorters.os, "write", full)
-    assert refusal(RunFailed, sorters.SORT.run, Alone(), 1000, directory=tmp_path) == (
-        f"{tmp_path} cannot be used for the files of the keys: no space left on device. "
-        "Choose another directory."
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_disk_that_fills_up_at_the_output_is_told_and_nothing_is_left(tmp_path, monkeypatch):
     usual, written = os.write, []
 
@@ -207,16 +195,6 @@ def test_a_system_without_advice_on_its_cache_writes_the_same(tmp_path, monkeypa
 
 
 # Sorting by samples
-
-
-@given(keys, st.integers(1, 9))
-def test_samples_are_keys_of_the_share_at_equal_distances(given_keys, size):
-    part = np.sort(np.array(given_keys * 3, dtype=np.int64))
-    for rank in range(size):
-        samples = sample_sort.samples_of(part, rank, size)
-        assert samples.size == min(part.size, sample_sort.SAMPLES)
-        assert np.isin(samples, part).all()
-        assert (np.diff(samples.astype(object)) >= 0).all()
 
 
 def test_a_wrong_range_is_found():
@@ -399,19 +377,6 @@ def test_a_rate_needs_steps_and_time():
 # The worker
 
 
-def test_a_task_is_run_for_each_size_and_repetition(tmp_path):
-    task = KernelTask(kernel="sort", sizes=(10, 20), repetitions=2, directory=str(tmp_path))
-    runs = list(runs_of(Alone(), task))
-    assert [(run.n, run.repetition) for run in runs] == [(10, 1), (10, 2), (20, 1), (20, 2)]
-    assert {run.cores for run in runs} == {len(worker.available_cores())}
-    assert list(runs_of(Alone(), KernelTask(kernel="gauss", sizes=()))) == []
-
-
-def test_repetitions_of_0_are_refused():
-    with pytest.raises(ParameterError, match="repetitions must be at least 1, got 0"):
-        list(runs_of(Alone(), KernelTask(kernel="gauss", sizes=(1,), repetitions=0)))
-
-
 def test_a_size_beyond_the_memory_is_refused_with_the_largest_that_fits(monkeypatch):
     monkeypatch.setattr(worker, "free_memory", lambda: 24e6)
     expected = (
@@ -438,11 +403,6 @@ def test_a_system_that_does_not_tell_its_memory_refuses_nothing(monkeypatch, tex
     assert worker.free_memory() is None or worker.free_memory() > 1e6
     monkeypatch.setattr(worker.Path, "read_text", read_text)
     assert worker.free_memory() is None
-
-
-@pytest.mark.parametrize(("given_size", "size"), [("1e6", 10**6), (12.0, 12), (0, 0), ("7", 7)])
-def test_a_size_is_a_whole_number(given_size, size):
-    assert whole_size(given_size) == size
 
 
 @pytest.mark.parametrize("bad", ["x", 1.5, -1, float("nan"), float("inf"), "1e400", ""])

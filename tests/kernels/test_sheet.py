@@ -100,18 +100,3 @@ def test_an_example_can_be_copied(size, text):
     (line,) = listing([program_words("sort", "sort keys", "keys", size)], Page())
     assert line.endswith(f"such as {text}")
     assert sizes(text, "-n") == [size]
-
-
-def test_programs_are_listed_with_what_n_counts():
-    told = [
-        program_words("sort", "sort keys", "keys", 4000000),
-        program_words("gauss", "eliminate", "unknowns", 1000),
-    ]
-    assert listing(told, Page()) == [
-        "sort   sort keys; n: keys, such as 4e6",
-        "gauss  eliminate; n: unknowns, such as 1000",
-    ]
-    assert listing(told, Page(width=37))[:2] == [
-        "sort   sort keys; n: keys, such as",
-        "       4e6",
-    ]

@@ -103,12 +103,6 @@ def test_alone_it_is_a_program_that_writes_a_profile(tmp_path, capsys, monkeypat
     assert len(read_profiles([tmp_path / "out.jsonl"]).runs) == 1
 
 
-@pytest.mark.parametrize(("n", "says"), [(-1, "n must be at least 0, got -1.")])
-def test_a_size_that_is_none_is_refused(n, says):
-    with pytest.raises(ParameterError, match=says):
-        KERNEL.run(Alone(), n)
-
-
 def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(RunFailed, match="cannot be used for the files of stencil: no such file"):
         KERNEL.run(Alone(), 10, directory=tmp_path / "none")

@@ -11,7 +11,6 @@ import pytest
 from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
 from parcast.arrays.calibration.measure import Measuring, OfLayouts
 from parcast.arrays.calibration.references import (
-    LARGEST,
     SMALLEST,
     largest_size,
     references,
@@ -178,14 +177,6 @@ def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, ra
     sizes = {name: request.carried.files.size for name, request in asked.items()}
     assert sizes["medium"] < sizes["medium, double-buffer"] <= WRITE_OUT
     assert WRITE_OUT < sizes["large"] < sizes["largest"]
-
-
-def test_large_arrays_are_as_large_as_the_disk_is_fast():
-    one, eight = Layout(2, 1, True), Layout(8, 8, True)
-    assert largest_size(one, 1e6) == SMALLEST
-    assert largest_size(one, 2e7) == 3e7
-    assert largest_size(one, 1e12) == LARGEST
-    assert largest_size(eight, 1e12) == 24 << 20  # 192 MiB of all
 
 
 def test_the_file_is_read_back_and_planned_with(measured, tmp_path, parcast):

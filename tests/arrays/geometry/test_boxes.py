@@ -52,22 +52,6 @@ def test_blocks_are_those_of_the_definition(n, m, policy):
     assert block_edges(n, m, policy).tolist() == reference.edges(n, m, policy)
 
 
-def test_last_blocks_of_hpf_may_be_short_or_empty():
-    assert np.diff(block_edges(10, 4, "hpf")).tolist() == [3, 3, 3, 1]
-    assert np.diff(block_edges(9, 6, "hpf")).tolist() == [2, 2, 2, 2, 1, 0]
-
-
-@given(meshes())
-def test_chunks_partition_the_array(drawn):
-    shape, mesh, policy = drawn
-    boxes = product_boxes(mesh_edges(shape, mesh, policy))
-    seen = np.zeros(shape, dtype=int)
-    for start, stop in zip(boxes.start, boxes.stop, strict=True):
-        seen[tuple(map(slice, start, stop))] += 1
-    assert (seen == 1).all()
-    assert len(boxes.start) == np.prod(mesh)
-
-
 @given(meshes())
 def test_chunks_are_in_row_major_order(drawn):
     shape, mesh, policy = drawn

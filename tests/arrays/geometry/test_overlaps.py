@@ -6,7 +6,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from parcast.arrays.geometry.chunks import listed_chunks, mesh_chunks
-from parcast.arrays.geometry.intersections import intersecting, intersecting_blocks
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks, storage_subchunks
 from parcast.errors import ParameterError
@@ -120,18 +119,6 @@ def test_the_table_is_that_of_a_double_loop(drawn, other):
         table.is_whole_subchunk,
     )
     assert [tuple(row) for row in zip(*columns, strict=True)] == rows
-
-
-@given(meshes(), meshes())
-def test_blocks_are_found_by_their_edges_as_other_boxes_are(drawn, other):
-    shape, mesh, policy = drawn
-    servers = (other[1] * 6)[: len(shape)]
-    chunks = mesh_chunks(shape, mesh, policy=policy)
-    boxes = schema_subchunks(shape, servers, itemsize=1, most=5).boxes
-    by_edges = intersecting_blocks(boxes, chunks.edges)
-    assert [x.tolist() for x in by_edges] == [
-        x.tolist() for x in intersecting(boxes, chunks.boxes)
-    ]
 
 
 @given(partitions(), st.integers(1, 3), st.integers(1, 3))

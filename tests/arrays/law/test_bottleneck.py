@@ -60,13 +60,6 @@ def test_a_request_may_take_no_time():
     assert set(none.shares.values()) == {0.0}
 
 
-def test_shares_add_up_to_the_time():
-    result = simulation("3x4x2", "3x1x1")
-    assert sum(result.shares.values()) == pytest.approx(1)
-    times = [each.time for each in result.times.values()]
-    assert result.shares["file system"] == pytest.approx(1 - times[1] / times[0])
-
-
 def test_servers_without_a_part_of_the_array_are_no_measure_of_balance():
     own = with_servers(SP2, synchronise=0.1, begin=0.1)  # which those take as well
     for costs, operation in ((SP2, "write"), (own, "write"), (own, "read")):

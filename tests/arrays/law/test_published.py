@@ -80,18 +80,6 @@ def test_aligned_schemas_of_larger_arrays(servers):
     assert 3.788 <= round(network, 3) <= 7.639
 
 
-@pytest.mark.parametrize(
-    ("clients", "servers", "messages"),
-    [
-        ("3x4x2", "8x1x1", [16384, 16384, 32768, 16384, 16384, 32768, 16384, 16384]),
-        ("2x4x4", "1x2x4", [8192] * 8),
-        ("2x4x4", "8x1x1", [32768] * 8),
-    ],
-)
-def test_messages_of_2048_arrays(clients, servers, messages):
-    assert simulation(clients, servers).normal.messages.tolist() == messages
-
-
 # PA-3: the findings of the source
 
 

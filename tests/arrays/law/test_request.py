@@ -51,13 +51,6 @@ def test_one_small_array_in_row_slabs():
     assert result.messages.tolist() == [16] * 8
 
 
-def test_one_small_array_in_aligned_chunks():
-    result = request_time(table_of((32, 16, 16), (2, 4, 4), (1, 2, 4)), SP2)
-    assert result.assembly == pytest.approx(np.full(8, 2.4954e-3), rel=1e-12)
-    assert result.intermediate == pytest.approx(np.full(8, 6.305475934e-3), rel=1e-10)
-    assert result.time == pytest.approx(18.146675934e-3, rel=1e-10)
-
-
 def test_delays_by_hand():
     table = table_of((8, 8), (2, 2), (2, 1))
     result = request_time(table, SP2)
@@ -88,20 +81,6 @@ def test_each_rate_may_be_one_for_each_server(name, options):
     slow = request_time(table, with_servers(free, **{name: [1e6, 0.5e6]}), options)
     more = slow.intermediate - alone.intermediate
     assert more == pytest.approx([0.0, 32768 / 1e6])
-
-
-def test_a_slow_disk_delays_its_own_server():
-    costs = with_servers(SP2, write_rate=[2.23e6, 2.23e6 / 4, *[2.23e6] * 6])
-    table = table_of((32, 16, 16), (2, 4, 4), (8, 1, 1))
-    result, even = request_time(table, costs), request_time(table, SP2)
-    # 8 KB by one copy into the cache, then by the disk: nothing drains before, as none is full.
-    later = 8192 / 2.23e6 * 3
-    assert result.intermediate - even.intermediate == pytest.approx(
-        [0, later, *[0] * 6], abs=1e-12
-    )
-    # Server 7 was last, the last to get the schema message.
-    gain = even.startup[7] - even.startup[1]
-    assert result.time - even.time == pytest.approx(later - gain, rel=1e-9)
 
 
 def arrays_in_first(group, options):

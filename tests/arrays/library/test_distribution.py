@@ -8,17 +8,6 @@ from parcast.arrays.library.distribution import Block, Boxes
 from parcast.errors import ParameterError
 
 
-@pytest.mark.parametrize(
-    ("policy", "blocks"),
-    [
-        ("balanced", [((0,), (3,)), ((3,), (3,)), ((6,), (4,))]),
-        ("hpf", [((0,), (4,)), ((4,), (4,)), ((8,), (2,))]),
-    ],
-)
-def test_blocks_of_an_extent_that_the_mesh_does_not_divide(policy, blocks):
-    assert [block_of((10,), (3,), i, policy) for i in range(3)] == blocks
-
-
 def test_late_blocks_of_a_short_extent_are_empty():
     assert block_of((5,), (4,), 3, "hpf") == ((5,), (0,))
     assert Block(np.empty(0), (5,), (4,), policy="hpf").held(3, 4).parts[0].box.count == (0,)

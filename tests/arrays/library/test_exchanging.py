@@ -13,7 +13,6 @@ from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.npy import NpyWriter
-from parcast.errors import ParameterError
 from parcast.mpi.leftovers import processes_of
 
 HERE = Path(__file__).parent
@@ -62,38 +61,6 @@ def test_whichever_rank_is_killed_the_store_is_whole_and_no_process_is_left(
 
 def _is_rank(pid):
     return b"replacing.py" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]
-
-
-def test_an_exception_of_one_client_ends_all_ranks(started, gone, tmp_path):
-    program = (
-        "from parcast.arrays.library.session import connect\n"
-        "from parcast.arrays.library.distribution import Block\n"
-        "import numpy as np\n"
-        "with connect(servers=1) as io:\n"
-        "    if io.client == 1:\n"
-        "        raise ValueError('of client 1')\n"
-        f"    io.write({str(tmp_path / 'x')!r}, {{'u': Block(np.ones(3), (9,), (3,))}})\n"
-    )
-    process = started(program, ranks=3)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode != 0
-    assert "Client 1 has ended with ValueError: of client 1." in err
-    assert gone(process)
-    assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize("servers", [0, 2, [0, 0], [1]])
-def test_servers_are_ranks_of_the_communicator(servers):
-    with pytest.raises(ParameterError, match="servers must name 1 to 1 of the 1 ranks"):
-        connect(servers=servers)
-
-
-def test_one_process_writes_without_mpi(tmp_path):
-    with connect() as io:
-        held = {"u": Block(np.arange(12.0).reshape(3, 4), (3, 4), (1, 1))}
-        written = io.write(tmp_path / "u.zarr", held)
-        assert (written.size, written.servers[0].messages) == (96, 1)
-        assert np.array_equal(io.read(tmp_path / "u.zarr")["u"], held["u"].values)
 
 
 @pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])

@@ -34,32 +34,11 @@ def test_a_message_of_another_length_is_received_elsewhere(client, size):
     assert first.room(client, size) is None
 
 
-def test_columns_are_received_elsewhere_and_copied():
-    first, *_ = gatherings((1, 2))
-    assert first.is_on_its_way
-    assert first.room(0, 48) is None
-    for client in (0, 1):
-        first.take(client, np.full(48, client, np.uint8))
-    assert not first.is_on_its_way
-    assert np.array_equal(first.buffers[0][0].view(np.uint8)[0], [0] * 12 + [1] * 12)
-
-
 def test_a_subchunk_of_one_client_is_written_from_where_it_lies():
     first, *_ = gatherings((1, 1))
     value = np.arange(96, dtype=np.uint8)
     first.take(0, value)
     assert np.shares_memory(first.buffers[0][0], value)
-
-
-@pytest.mark.parametrize("mesh", [(2, 1), (1, 2), (1, 1)])
-def test_equal_arrays_are_copied_at_a_time(mesh):
-    (unit,) = gatherings(mesh, arrays=5, shape=(4, 6))
-    whole = np.arange(120, dtype="<i4").reshape(5, 4, 6)
-    rows, columns = (4 // mesh[0], 6 // mesh[1])
-    for client, (i, j) in enumerate(np.ndindex(*mesh)):
-        own = whole[:, i * rows : (i + 1) * rows, j * columns : (j + 1) * columns]
-        unit.take(client, np.frombuffer(own.tobytes(), np.uint8))
-    assert np.array_equal(np.array([own[0] for own in unit.buffers]), whole)
 
 
 def test_memory_is_used_again():

@@ -12,7 +12,6 @@ from tests.conftest import ROOT
 from tests.forecasting.test_command import document
 from tests.written import written
 
-BIG = ["--shape", "512x512x512", "--dtype", "float64", "--clients", "3x4x2", "--servers", "1..8"]
 SMALL = ["--shape", "32x16x16", "--clients", "3x4x2", "--arrays", "2048"]
 COSTS = ["--costs", str(ROOT / "examples" / "arrays" / "sp2_like.toml")]
 
@@ -42,17 +41,6 @@ def test_the_answer_comes_first_and_fits_the_width(plan, monkeypatch, columns):
     assert busiest in lines
     assert re.search(r"disks used\n.*mean \[%\]\n", said.out)
     assert any(line.startswith("warning:    No costs of a machine were given") for line in lines)
-
-
-def test_the_document_lists_the_plans_the_best_first(plan):
-    told = document(plan(*BIG, "--json"))
-    times = [each["time_s"] for each in told["plans"]]
-    assert len(times) == 38
-    assert times == sorted(times)
-    assert told["plans"][0] == told["best"]
-    assert told["plans"][0]["servers"] == 8
-    assert told["settings"]["romio"]["cb_nodes"] == 8
-    assert told["inputs"]["options"]["shape"] == "512x512x512"
 
 
 def test_the_document_is_that_of_python(plan):

@@ -10,7 +10,6 @@ import pytest
 import parcast
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.law import request as law
-from parcast.arrays.law.bottleneck import simulate_request
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.parameters import ILLUSTRATIVE, read_costs, read_parameters
 from parcast.arrays.law.request import Options
@@ -91,21 +90,6 @@ def test_each_plan_says_what_limits_it():
     assert (worst.limited_by, worst.unbalanced) == ("computation", 2)
     slow = parcast.plan_io(**SMALL, costs=with_servers(SP2, write_rate=1e4))
     assert {plan.limited_by for plan in slow.plans} == {"file system"}
-
-
-def test_limits_are_those_of_the_simulation(monkeypatch):
-    seen = []
-
-    def kept(*args):
-        seen.append(simulate_request(*args))
-        return seen[-1]
-
-    monkeypatch.setattr("parcast.arrays.planning.plan.simulate_request", kept)
-    result = parcast.plan_io("64x64x64", "2x2x2", servers=[4])
-    assert [x.limited_by for x in seen] == [
-        next(p.limited_by for p in result.plans if p.time == x.time) for x in seen
-    ]
-    assert len(seen) == len(result.plans) == 6
 
 
 # Why

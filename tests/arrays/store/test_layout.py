@@ -10,8 +10,7 @@ import pytest
 from parcast.arrays.store import codecs
 from parcast.arrays.store.codecs import ByteCodec, Chain, DamageError, UnsupportedError
 from parcast.arrays.store.data_types import fill_from_json, fill_to_json
-from parcast.arrays.store.layout import ArraySpec, layout_of, stacked
-from parcast.errors import ParameterError
+from parcast.arrays.store.layout import ArraySpec, layout_of
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -133,13 +132,3 @@ def test_without_the_packages_the_message_says_how_to_install_them(monkeypatch):
             with pytest.raises(ModuleNotFoundError, match=r'pip install "parcast\[arrays\]"'):
                 call([b"x"])
         getattr(codecs, name).cache_clear()
-
-
-def test_arrays_that_differ_are_not_stacked():
-    one = ArraySpec(name="a", shape=(3,), dtype="f8")
-    with pytest.raises(ParameterError) as caught:
-        stacked([one, ArraySpec(name="b", shape=(4,), dtype="f8")], name="all")
-    assert str(caught.value) == (
-        "arrays of a stack must have equal shape, got (3,) of a and (4,) of b. "
-        "Write those that differ as arrays of their own."
-    )

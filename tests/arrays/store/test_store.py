@@ -2,9 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +24,6 @@ from tests.arrays.store.made import (
     specs,
     write_store,
 )
-from tests.conftest import ROOT
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -173,50 +169,6 @@ def test_a_store_that_is_replaced_while_it_is_read_stays_what_it_was(tmp_path):
         assert store["u"].read().all()
 
 
-def test_a_second_writer_is_refused_while_the_first_is_there(tmp_path):
-    path = tmp_path / "s.zarr"
-    spec = ArraySpec(name="u", shape=(3,), dtype="f8")
-    code = (
-        "import sys\n"
-        "from tests.arrays.store.made import write_store\n"
-        "import numpy as np\n"
-        "write_store(sys.argv[1], {'u': np.zeros(3)})\n"
-    )
-    with Draft.create(path, [spec]):
-        with pytest.raises(RunFailed) as caught:
-            Draft.create(path, [spec])
-        other = subprocess.run(
-            [sys.executable, "-c", code, path],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
-        )
-    assert str(caught.value) == (
-        f"{path} cannot be written now: a request of this program is writing it. "
-        "Call wait() on its handle first."
-    )
-    program = Path(sys.argv[0]).name
-    assert other.stderr.splitlines()[-1].endswith(
-        f"{path} cannot be written now: process {os.getpid()} ({program}) on "
-        f"{os.uname().nodename} is writing it. Wait for it to end, or choose another place."
-    )
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_draft_is_not_committed_before_every_chunk_is_written(tmp_path):
-    path = tmp_path / "s.zarr"
-    with Draft.create(path, [ArraySpec(name="u", shape=(8,), dtype="f8", chunk=(4,))]) as draft:
-        with Writer(draft.part) as writer:
-            with writer.chunk("u", (0,)) as chunk:
-                chunk.write(np.zeros(4))
-            writer.flush()
-        with pytest.raises(RunFailed, match=r"array u, chunk 1 was not written\. Write every"):
-            draft.commit()
-    assert not any(tmp_path.iterdir())
-
-
 def test_a_chunk_that_is_not_written_to_its_end_is_told(tmp_path):
     spec = ArraySpec(name="u", shape=(8,), dtype="f8", subchunk=(4,))
     with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
@@ -233,15 +185,6 @@ def test_what_fails_in_the_block_of_a_chunk_is_raised_as_it_is(tmp_path):
         with pytest.raises(FileNotFoundError, match="mine"), writer.chunk("u", (0,)):
             raise FileNotFoundError("mine")
         assert not (draft.part.folder / "u" / "c.0").exists()
-
-
-@pytest.mark.parametrize("index", [(2,), (-1,), (0, 0), ()])
-def test_a_chunk_that_is_not_to_be_written_is_refused(tmp_path, index):
-    spec = ArraySpec(name="u", shape=(8,), dtype="f8", chunk=(4,))
-    with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
-        with pytest.raises(ParameterError) as caught, writer.chunk("u", index):
-            pass
-        assert str(caught.value).startswith("index must be that of a chunk of array u to be")
 
 
 @pytest.mark.parametrize(
@@ -306,24 +249,6 @@ def test_a_block_of_another_shape_or_type_is_refused(tmp_path, block, says):
         with pytest.raises(ParameterError) as caught, chunks as chunk:
             chunk.write(block)
     assert says in str(caught.value)
-
-
-def test_what_exists_is_replaced_only_where_it_is_a_store_and_only_on_demand(tmp_path):
-    spec = ArraySpec(name="u", shape=(4,), dtype="f8")
-    path = write_store(tmp_path / "s.zarr", {"u": np.zeros(4)})
-    with pytest.raises(ParameterError, match="pass overwrite=True to replace it"):
-        Draft.create(path, [spec])
-    precious = tmp_path / "thesis"
-    precious.mkdir()
-    (precious / "chapter.tex").write_text("x")
-    with pytest.raises(ParameterError, match=r"is something else\..*nothing was deleted"):
-        Draft.create(precious, [spec], overwrite=True)
-    with pytest.raises(ParameterError, match="which is something else"):
-        Draft.create(precious / "chapter.tex", [spec], overwrite=True)
-    with pytest.raises(ParameterError, match="must be in a folder that exists"):
-        Draft.create(tmp_path / "none" / "s.zarr", [spec])
-    assert (precious / "chapter.tex").read_text() == "x"
-    assert {x.name for x in tmp_path.iterdir()} == {"s.zarr", "thesis"}
 
 
 def test_an_append_needs_to_know_the_dimension_and_its_coordinate(tmp_path):

@@ -351,11 +351,3 @@ def test_the_draft_of_a_live_writer_is_no_fault_and_is_not_swept():
         with pytest.raises(Exception, match="is writing it"):
             sweep("s.zarr")
         assert draft.part.folder.is_dir()
-
-
-def test_what_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileProblems, match=r"must exist\. Check the path"):
-        verify(tmp_path / "none.zarr")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(FileProblems, match=r"got a folder without zarr\.json"):
-        verify(tmp_path / "empty")

@@ -42,11 +42,6 @@ def test_a_request_is_described_in_words():
     assert str(request(operation="read")) == "read 1 array of 1.02 kB, 2/1"
 
 
-def test_a_document_makes_the_same_request():
-    first = request(writer="sync", subchunk="1 MiB", dtype="float32", arrays=3)
-    assert type(first)(**first.model_dump(mode="json")) == first
-
-
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
