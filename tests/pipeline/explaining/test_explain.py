@@ -11,7 +11,7 @@ from parcast.errors import ParameterError
 from parcast.pipeline.engine.coordinator import Combine, Coordinator, Deliver
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.tree import tree_of
-from parcast.pipeline.published.schedule import ItemRange, cycle_length, delivery
+from parcast.pipeline.published.schedule import ItemRange, cycle_length
 from parcast.pipeline.simulation.replications import run_once
 from parcast.pipeline.simulation.scenario import Scenario
 
@@ -166,7 +166,9 @@ def test_all_ranks_of_the_published_schedule_are_busy(size):
     assert result.busy == 1.0
     tasks = Counter(x.step for x in result.activities if x.kind == "task")
     assert [tasks[i] for i in range(result.steps + 1)] == [size] + [size // 2] * result.steps
-    assert [x.items for x in result.deliveries] == [delivery(i, size) for i in range(3)]
+    every = size // 2 * cycle_length(size)
+    ends = [size, size + every, size + 2 * every]
+    assert [x.items for x in result.deliveries] == [*zip([0, *ends], ends, strict=False)]
 
 
 def test_ideal_speedups_are_the_published_ones():

@@ -1,17 +1,16 @@
 """A schedule expanded step by step, all tasks and merges taking one step.
 
-The published schedule is expanded from `pipeline.published.schedule`. For `adaptive` the engine's
-coordinator decides, in simulated time in which tasks and merges take 1 and messages nothing.
+The engine's coordinators decide: that of the published schedule by its steps, and that of
+`adaptive` in simulated time, in which tasks and merges take 1 and messages nothing.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from parcast.errors import Argument, ParameterError, as_whole, require_one_of
-from parcast.pipeline.engine.coordinator import TaskBlock
+from parcast.pipeline.engine.coordinator import Combine, Deliver, Grant, TaskBlock
 from parcast.pipeline.explaining.result import (
     Activity,
     Delivered,
@@ -20,18 +19,8 @@ from parcast.pipeline.explaining.result import (
     PipelineSchedule,
     Schedule,
 )
-from parcast.pipeline.published.schedule import (
-    FIRST_TAKE,
-    ItemRange,
-    Step,
-    check_size,
-    cycle_length,
-    deliveries,
-    label,
-    last_step,
-    messages,
-    steps,
-)
+from parcast.pipeline.published.orders import StaticCoordinator
+from parcast.pipeline.published.schedule import ItemRange, cycle_length, last_step
 from parcast.pipeline.simulation.adaptive import AdaptiveSimulation, SimulatedMerge
 from parcast.pipeline.simulation.scenario import Scenario
 from parcast.saved.call import Call
@@ -133,17 +122,38 @@ def _limited(size: int, steps: int) -> None:
 
 
 def _source(size: int, pipelines: int, cycles: int | None, items: int | None) -> PipelineSchedule:
-    """Expand the published schedule."""
-    length = cycle_length(check_size(size))
-    number = (CYCLES if cycles is None else cycles) * length
+    """Draw what the engine's coordinator of the published schedule orders, step by step."""
+    number = (CYCLES if cycles is None else cycles) * cycle_length(size)
     if items is not None:
         number = last_step(items, size) + 1
     _limited(size, number)
-    sent = [m for m in messages(size, number, items) if m.items.length]
-    every = [steps(rank, size) for rank in range(size)]
-    done = [*_done(every, number, items, {(m.step, m.target): m.items for m in sent})]
+    coordinator = StaticCoordinator(size)
+    done: list[Activity] = []
+    sent: list[Moved] = []
+    delivered: list[Delivered] = []
+    reached = -1
+    while reached <= number and not coordinator.is_over:
+        ended = items is not None
+        coordinator.fetched(coordinator.wants if items is None else items, ended=ended)
+        for order in [*coordinator.orders()]:
+            match order:
+                case Grant(rank, block, _):
+                    coordinator.done(rank, block, (), 0.0)
+                    reached, own = block.node.level, ItemRange(block.first, block.stop)
+                    if own.length and reached <= number:
+                        done.append(Activity(reached, rank, "task", own))
+                case Combine(rank, node, (*before, more)):
+                    coordinator.merged(rank, node, 0.0)
+                    moved = ItemRange(more.first, more.stop)
+                    if moved.length and node.level <= number:
+                        kind: Kind = "merge" if before else "receive"
+                        whole = ItemRange(order.inputs[0].first, more.stop)
+                        done.append(Activity(node.level, rank, kind, whole, more.rank))
+                        sent.append(Moved(node.level, more.rank, rank, moved))
+                case Deliver(rank, node, _, first, stop) if node.level <= number:
+                    delivered.append(Delivered(node.level, rank, ItemRange(first, stop)))
     if items is not None:  # without steps in which ranks only find out that items have ended
-        number = max((activity.step for activity in done), default=0)
+        number = max(activity.step for activity in done)
     return PipelineSchedule(
         schedule="source",
         ranks=size,
@@ -151,54 +161,9 @@ def _source(size: int, pipelines: int, cycles: int | None, items: int | None) ->
         items=items,
         steps=number,
         activities=tuple(done),
-        messages=tuple(Moved(m.step + 1, m.source, m.target, m.items) for m in sent),
-        deliveries=tuple(_delivered(size, number, items)),
+        messages=tuple(sent),
+        deliveries=tuple(each._replace(step=min(each.step, number)) for each in delivered),
     )
-
-
-def _done(
-    every: list[tuple[Step, ...]],
-    number: int,
-    items: int | None,
-    received: dict[tuple[int, int], ItemRange],
-) -> Iterator[Activity]:
-    """Follow what the ranks hold, step by step."""
-    size = len(every)
-    held: list[ItemRange | None] = [None] * size
-
-    def take(rank: int, step: int) -> Iterator[Activity]:
-        number = label(rank, step, size)
-        held[rank] = None
-        if items is None or number < items:
-            held[rank] = ItemRange(number, number + 1)
-            yield Activity(step + 1, rank, "task", ItemRange(number, number + 1))
-
-    for rank in range(size):
-        yield from take(rank, FIRST_TAKE)
-    for step in range(number):
-        for rank, cycle in enumerate(every):
-            mine = cycle[step % len(cycle)]
-            if mine.kind == "send":
-                yield from take(rank, step)
-                continue
-            more, own = received.get((step, rank)), held[rank]
-            if more is not None:
-                kind: Kind = "receive" if own is None else "merge"
-                more = more if own is None else ItemRange(own.first, more.stop)
-                yield Activity(step + 1, rank, kind, more, mine.partner)
-            held[rank] = more or own
-            if mine.delivers:
-                held[rank] = None
-
-
-def _delivered(size: int, number: int, items: int | None) -> Iterator[Delivered]:
-    """Give what the last rank delivers within the steps, at the end of each cycle."""
-    length = cycle_length(size)
-    for index, part in enumerate(deliveries(size, items)):
-        step = (index + 1) * length if size > 1 else index
-        if step > number and items is None:
-            return
-        yield Delivered(min(step, number), size - 1, part)
 
 
 def _adaptive(size: int, pipelines: int, items: int) -> PipelineSchedule:

@@ -39,9 +39,8 @@ References
    :doi:`10.1109/TPDS.2005.143`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from parcast.errors import Argument, ParameterError
@@ -69,21 +68,6 @@ class ItemRange(NamedTuple):
         """How many. [1]."""
         return self.stop - self.first
 
-    def upto(self, end: int | None) -> "ItemRange":
-        """Give those below `end`."""
-        if end is None:
-            return self
-        return ItemRange(min(self.first, end), min(self.stop, end))
-
-
-class StepMessage(NamedTuple):
-    """A result that one rank sends to another in a step."""
-
-    step: int
-    source: int
-    target: int
-    items: ItemRange
-
 
 class MessageItems(NamedTuple):
     """Item counts of the messages of a step, in the steady state."""
@@ -108,6 +92,7 @@ def check_size(size: int) -> int:
     return size
 
 
+@cache
 def cycle_length(size: int) -> int:
     """Steps of a cycle, lg P; 1 for one rank."""
     return max(check_size(size).bit_length() - 1, 1)
@@ -118,6 +103,7 @@ def items_per_step(size: int) -> int:
     return max(check_size(size) // 2, 1)
 
 
+@cache
 def steps(rank: int, size: int) -> tuple[Step, ...]:
     """Steps of one cycle of a rank, which it repeats.
 
@@ -153,57 +139,6 @@ def label(rank: int, step: int, size: int) -> int:
     turn = (step + 1) % length
     rotated = mirrored >> turn | mirrored << (length - turn)
     return size + step * taken + (rotated & (taken - 1))
-
-
-def message_items(rank: int, step: int, size: int) -> ItemRange:
-    """Items in the message that a rank sends in a step, of unlimited items.
-
-    >>> [message_items(rank, 5, 8).length for rank in range(4)]
-    [1, 1, 2, 4]
-    """
-    length = cycle_length(size)
-    ones = 0
-    while ones < min(step, length) and rank >> ((step - 1 - ones) % length) & 1:
-        ones += 1
-    taken = step - 1 - ones  # when all of them were taken
-    first = label(rank, taken, size) if size > 1 else step
-    return ItemRange(first, first + (1 << ones))
-
-
-def messages(size: int, steps: int, items: int | None = None) -> Iterator[StepMessage]:
-    """Give every message of the first steps, also empty ones; `items` is where they end.
-
-    >>> [(m.step, m.source, m.target, *m.items) for m in messages(2, 2)]
-    [(0, 0, 1, 1, 2), (1, 0, 1, 2, 3)]
-    """
-    length = cycle_length(size)
-    for step in range(steps if size > 1 else 0):
-        bit = 1 << step % length
-        for rank in range(size):
-            if not rank & bit:
-                yield StepMessage(
-                    step, rank, rank | bit, message_items(rank, step, size).upto(items)
-                )
-
-
-def delivery(index: int, size: int) -> ItemRange:
-    """Items of a delivery of the last rank, which it makes at the end of cycle `index`.
-
-    >>> delivery(0, 8), delivery(1, 8)
-    (ItemRange(first=0, stop=8), ItemRange(first=8, stop=20))
-    """
-    every = items_per_step(size) * cycle_length(size)
-    first = size + (index - 1) * every if index else 0
-    return ItemRange(first, size + index * every)
-
-
-def deliveries(size: int, items: int | None = None) -> Iterator[ItemRange]:
-    """Give the deliveries of a run one after another; without an end of the items, for ever."""
-    for index in count():
-        part = delivery(index, size).upto(items)
-        if not part.length:
-            return
-        yield part
 
 
 def last_step(items: int, size: int) -> int:
