@@ -8,14 +8,12 @@ import pytest
 
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Phase, Program
+from parcast.descriptions.program import Program
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.fit import fit
 from parcast.fitting.result import FittedParameter
-from parcast.fitting.runs import noise_of
 from parcast.fitting.solver import least_squares
 from parcast.fitting.written import fitted_text
-from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
@@ -102,11 +100,6 @@ def test_what_algebra_leaves_open_is_said_in_words():
     assert any("compute.parallel, communication.transfer and" in x for x in found.undetermined)
     assert any(text.startswith("A run at p = 1, d = ") for text in found.advice)
     assert any("No run at another p or d would distinguish" in text for text in found.advice)
-
-
-def test_a_run_on_one_processor_determines_one_more_combination():
-    found = fit(qcrd_like("(1/p)"), times_of(qcrd_like("(1/p)"), noise=0.005), interval=False)
-    assert found.rank == 6
 
 
 def test_speedups_hold_the_time_alone_as_described():
@@ -345,16 +338,6 @@ def test_services_that_are_not_exponential_are_fitted_by_differences():
         assert found[name].value == pytest.approx(SEVEN[name], rel=1e-4)
 
 
-@pytest.mark.usefixtures("uncovered")
-def test_laws_that_do_not_know_their_slopes_are_fitted_by_differences(monkeypatch):
-    monkeypatch.setattr(SpmdPhase, "slopes", Phase.slopes)
-    free = ["compute.parallel", "communication.contention", "io.transfer"]
-    guess = qcrd_like(factors=(1.5, 1, 1, 1, 1.5, 1, 1.5))
-    found = fit(guess, times_of(qcrd_like()), free=free, starts=1, interval=False)
-    for name in free:
-        assert found[name].value == pytest.approx(SEVEN[name], rel=1e-5)
-
-
 def fitted(described, **keys):
     """A fitted amount that is twice what was described."""
     options = {"scale": None, "dimension": "size", "factor": 2.0, "lower": np.nan, "upper": np.nan}
@@ -408,19 +391,6 @@ def test_the_fitted_program_predicts_what_was_fitted_and_can_be_fitted_again():
     assert twice["compute.parallel"].factor == pytest.approx(1, abs=0.01)
 
 
-def test_squares_are_advised_where_squares_were_run():
-    program = qcrd_like()
-    p = np.array([4.0, 9.0, 16.0, 25.0])
-    runs = times_of(program, p, np.ones(4), noise=0.001)
-    free = ["compute.parallel", "compute.serial", "communication.transfer"]
-    found = fit(program, runs, free=free)
-    assert all(
-        np.sqrt(float(text.split("p = ")[1].split(",")[0])) % 1 == 0
-        for text in found.advice
-        if "p = " in text
-    )
-
-
 def test_an_amount_of_0_is_left_out_and_refused_where_it_is_asked_for():
     program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "0 s"}}])
     runs = Measurements(p=[1, 2, 4], time=[9, 4.6, 2.3])
@@ -439,14 +409,6 @@ def test_an_axis_that_the_program_does_not_know_is_refused_unless_it_is_one_valu
     )
     found = fit(program, Measurements(p=[1, 2], n=10, time=[9, 4.5]))
     assert found["compute.parallel"].value == pytest.approx(9)
-
-
-def test_noise_is_filled_up_with_what_is_expected_where_freedom_is_lacking():
-    assert noise_of(0.0, 42, 7.0, None).level == 0.01
-    assert noise_of(0.0, 3, 3.0, None).level == 0.03
-    assert noise_of(0.0, 3, 3.0, 0.002).level == 0.01
-    assert noise_of(4 * 0.05**2, 6, 2.0, None).level == pytest.approx(0.05)
-    assert noise_of(1.0, 3, 3.0, None).from_runs == 0.0
 
 
 def test_a_program_that_takes_no_time_is_not_fitted():

@@ -57,20 +57,6 @@ def test_only_what_is_needed_and_not_described_is_guessed():
     assert with_guesses(spmd, Machine(), runs, free=None) == (spmd, {})
 
 
-def test_each_of_several_phases_has_guesses():
-    law = {"law": "gauss"}
-    program = Program(phase=[law | {"name": "first"}, law])
-    runs = runs_of(phase_of("gauss", capacities=TRUE))
-    filled, guesses = with_guesses(program, Machine(), runs, free=None)
-    assert list(guesses) == [
-        f"{label}.capacities.{key}"
-        for label in ("first", "phase 2")
-        for key in TRUE
-        if key != "disk"
-    ]
-    assert set(guesses) <= set(filled.parameters())
-
-
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
@@ -88,14 +74,6 @@ def test_speedups_do_not_tell_rates():
     runs = measurements_of(runs_of(phase_of(capacities=TRUE)).columns, Measure(quantity="speedup"))
     with pytest.raises(ParameterError, match="must be described, as it is not"):
         fit(Program(phase=[phase_of()]), runs)
-
-
-def test_runs_that_a_law_cannot_count_are_left_to_the_fit():
-    program = Program(phase=[phase_of()])
-    runs = Measurements(p=[1, 2], time=[1.0, 2.0])
-    assert with_guesses(program, Machine(), runs, free=None) == (program, {})
-    with pytest.raises(ParameterError, match="n"):
-        fit(program, runs)
 
 
 def test_a_machine_that_no_time_depends_on_is_told():

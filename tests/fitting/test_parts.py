@@ -84,11 +84,6 @@ def test_capacities_come_from_their_columns_too(method):
     assert found.disk.value == pytest.approx(20e6, rel=1e-3)
 
 
-def test_the_network_of_the_source_is_what_measured_parts_leave():
-    found = capacities(law_named("sort")(**LAW), runs_of("compute_s", "disk_s"), samples=20)
-    assert [u.value for u in found.network_by_p] == pytest.approx([40e6] * 3, rel=1e-3)
-
-
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
@@ -140,14 +135,6 @@ def test_constants_become_formulas_of_p_if_that_is_wanted():
     assert own.network(at) == pytest.approx(30e6 * np.array([1, 2, 4]) ** -0.4, rel=0.1)
     spreads = {x.name: x.spread for x in several.by_p}
     assert own.disk.spread == pytest.approx(spreads["capacities.disk"], rel=0.1)
-
-
-def test_the_exponent_of_a_power_has_an_interval_and_other_courses_have_none():
-    runs = runs_of("compute_s", "disk_s", noise=0.02, disk=DISK, network=NETWORK)
-    by_name = {x.name: x for x in fit(sorter(), runs, starts=1, interval=False).by_p}
-    assert by_name["capacities.disk"].exponent is None
-    _, lower, upper = by_name["capacities.network"].exponent
-    assert lower < -0.4 < upper
 
 
 def test_the_command_writes_formulas_that_predictions_trust_where_they_were_seen(

@@ -122,18 +122,6 @@ def test_time_and_number_of_iterations_are_told_apart_only_as_a_product(describe
     assert text.startswith("only the product sweep.iteration x sweep.iterations is determined")
 
 
-@pytest.mark.usefixtures("uncovered")
-def test_nine_intervals_in_ten_hold(described):
-    program, machine = described
-    free = ["compute.rate", "primitives.allreduce.startup", "region 4.iteration"]
-    held = []
-    for seed in range(14):
-        runs = runs_of(program, machine, noise=0.02, seed=seed)
-        found = fit(program, runs, machine, free=free, starts=1)
-        held += [x.lower <= 1.0 <= x.upper for x in found.parameters]
-    assert 0.82 <= np.mean(held) <= 0.98
-
-
 def test_files_get_the_fitted_amounts_where_they_stand(described, tmp_path, parcast, monkeypatch):
     program, machine = described
     monkeypatch.chdir(tmp_path)

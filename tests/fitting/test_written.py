@@ -164,13 +164,6 @@ def test_projections_and_plans_begin_with_what_is_to_be_doubted_of_a_fit(found):
         assert len([x for x in warnings if "converged" in x]) == 1
 
 
-def test_the_scatter_grows_beyond_the_runs(found):
-    at, parts = [1, 4, 8, 64], Breakdown(compute=np.ones(4))
-    time = departing(parts, [found.program.fit], at, (np.ones(()), np.ones(())))
-    assert 1 < time[0] == time[1] < time[2] < time[3]
-    assert departing(parts, [], at, (np.ones(()), np.ones(()))).tolist() == [1] * 4
-
-
 def test_growth_that_the_runs_do_not_show_is_uncertain_but_for_computing():
     """Runs at one count above 1 tell what communicating costs, not how it grows."""
     few, several = (

@@ -5,8 +5,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -59,11 +57,6 @@ def test_the_answer_is_that_of_the_function(parcast, times):
 def test_a_file_of_another_system_gives_the_same_answer(parcast, times, text):
     same = rows(parcast("forecast", times, "-p", "16", "-o", "-"))
     assert rows(parcast("forecast", "-", "-p", "16", "-o", "-", stdin=text)) == same
-
-
-def test_a_number_is_selected_as_a_number(parcast, times):
-    said = parcast("forecast", times, "-p", "16", "--select", "p=1", "--select", "p=2.0", "--json")
-    assert document(said)["series"][0]["measured_p"] == [1, 2]
 
 
 def test_columns_that_follow_p_are_left_out_of_by(parcast):
@@ -174,11 +167,6 @@ def test_of_many_series_the_slowest_are_shown(parcast):
         "parcast: 5 more series are not shown; these 20 take longest. "
         "All of them: --all, --json or -o all.csv.\n"
     )
-
-
-def test_documents_hold_all_series(parcast):
-    assert len(rows(parcast("forecast", "-", "-p", "8", "-o", "-", stdin=MANY))) == 25
-    assert len(document(parcast("forecast", "-", "-p", "8", "--json", stdin=MANY))["rows"]) == 25
 
 
 def test_series_without_an_answer_are_listed(parcast):
@@ -332,21 +320,6 @@ def test_lists_of_counts_may_be_repeated(parcast, file):
     )
     assert one == both
     assert [row["p"] for row in both] == [128, 256]
-
-
-@pytest.mark.usefixtures("uncovered")  # coverage loads some of them
-def test_a_forecast_loads_no_module_that_it_has_no_use_for(file):
-    table = file("p,time_s\n1,100\n2,52\n4,27\n", "runs.csv")
-    code = (
-        "import sys; from parcast.cli import main\n"
-        "try: main()\n"
-        "finally: print(*sys.modules, file=sys.stderr)"
-    )
-    show = [sys.executable, "-c", code, "forecast", str(table)]
-    loaded = set(subprocess.run(show, capture_output=True, text=True, check=True).stderr.split())
-    assert "numpy" in loaded
-    unneeded = {"html", "matplotlib", "numpy.ma", "numpy.random", "pandas", "rich", "scipy"}
-    assert not unneeded & loaded
 
 
 @pytest.mark.parametrize(

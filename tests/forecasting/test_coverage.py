@@ -9,7 +9,7 @@ measured five times at four or five counts, and one and two doublings beyond are
     noise    log-normal, 2%, of each of five repetitions
 
 What it shows: on programs whose time follows one smooth formula the intervals hold at least as
-often as they promise, the medians are near, and the widths are of use. It catches a formula that
+often as they promise, and the widths are of use. It catches a formula that
 was broken or a constant that was mistyped.
 
 What it does not show: that they hold on real programs. Those change their behaviour (caches,
@@ -33,14 +33,7 @@ RUNS, NOISE = 5, 0.02
 COUNTS = (4, 5)
 FAMILIES = ("strong, log2 p", "strong, p", "weak, log2 p", "weak, power")
 
-# Medians over programs, measured when these tests were written: the relative error, and the
-# width (upper / lower), of one doubling and of two.
-ERROR = {
-    "strong, log2 p": (0.032, 0.081),
-    "strong, p": (0.050, 0.167),
-    "weak, log2 p": (0.015, 0.023),
-    "weak, power": (0.015, 0.023),
-}
+# Medians over programs of upper / lower, one and two doublings beyond, when this was written.
 WIDTH = {
     "strong, log2 p": (1.67, 2.50),
     "strong, p": (1.66, 2.52),
@@ -92,18 +85,6 @@ def test_nine_in_ten_intervals_hold_the_true_time(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_median_error_is_small(family):
-    error = over_counts(family, lambda told, true: np.median(np.abs(told.time / true - 1), axis=0))
-    assert (error <= MARGIN * np.array(ERROR[family])).all(), error
-
-
-@pytest.mark.parametrize("family", FAMILIES)
 def test_the_intervals_are_narrow_enough_to_be_of_use(family):
     width = over_counts(family, lambda told, _: np.median(told.upper / told.lower, axis=0))
     assert (np.log(width) <= MARGIN * np.log(WIDTH[family])).all(), width
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_forecast_leans_to_neither_side_by_much(family):
-    lean = over_counts(family, lambda told, true: np.median(np.log(told.time / true), axis=0))
-    assert (np.abs(lean) <= MARGIN * np.array(ERROR[family])).all(), lean

@@ -1,22 +1,16 @@
 """`parcast.forecast`: shapes, order, what it refuses, and that its numbers are numbers."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.own_runs.measured import UNKNOWN_NOISE, curve_from
-from parcast.forecasting.own_runs.scaling import speedup_and_efficiency
 from parcast.timings.measurements import Measurements
 
 P, TIME = [1, 2, 4, 8, 16], [100.0, 52.0, 28.0, 16.0, 10.5]
 RUNS = Measurements(p=P, time=TIME)
-TWO = Measurements(
-    p=[1, 2, 4, 1, 2, 4], time=[8.0, 4.5, 3, 20, 11, 6], machine=["B", "B", "B", "A", "A", "A"]
-)
 ARRAYS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 
 
@@ -39,23 +33,6 @@ def test_a_single_series_is_answered_in_the_shape_of_p(p):
 # What is answered.
 
 
-def test_the_answer_is_the_curve_with_its_interval_and_speedup():
-    asked = np.array([3.0, 16, 32, 64])
-    told = forecast(RUNS, asked)
-    p, time = np.array([P], dtype=float), np.array([TIME])
-    said = curve_from(p, time, np.array([5]), np.array([UNKNOWN_NOISE]), asked)
-    np.testing.assert_allclose(told.time, np.exp(said.log_time[0]))
-    lower, upper = said.ends
-    np.testing.assert_allclose(told.upper, np.exp(upper[0]))
-    np.testing.assert_allclose(told.lower, np.exp(lower[0]))
-    np.testing.assert_allclose(told.reach, said.reach[0])
-    speedup, efficiency = speedup_and_efficiency(
-        p=asked, time=told.time[None], p0=p[:, 0], time0=time[:, 0], strong=np.array([True])
-    )
-    np.testing.assert_allclose(told.speedup, speedup[0])
-    np.testing.assert_allclose(told.efficiency, efficiency[0])
-
-
 def test_noise_of_repetitions_widens_the_interval():
     p = np.repeat(P, 3)
     quiet, loud = (
@@ -66,31 +43,6 @@ def test_noise_of_repetitions_widens_the_interval():
     assert loud.upper / loud.lower > 1.3 * quiet.upper / quiet.lower
     assert quiet.notes[0].noise < 0.02
     assert loud.notes[0].noise > 0.2
-
-
-def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
-    turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
-    alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
-    assert among.limited_by == alone.limited_by
-    assert alone.limited_by[0].startswith("a cost that grows with p: doubling p to 64 ")
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        {"p": P, "time": TIME},
-        {"p": P, "time_ms": [1000 * t for t in TIME]},
-        pd.DataFrame({"p": P, "time_s": TIME}),
-        np.array(list(zip(P, TIME, strict=True)), dtype=[("p", np.int64), ("time_s", np.float64)]),
-    ],
-    ids=["dict", "milliseconds", "pandas", "structured array"],
-)
-def test_any_table_of_counts_and_times_will_do(table):
-    told = forecast(table, [32, 64])
-    np.testing.assert_allclose(told.time, forecast(RUNS, [32, 64]).time)
-
-
-# Scaling.
 
 
 # Held out.
@@ -241,19 +193,6 @@ def test_a_million_processors_are_answered_and_marked(time):
     assert any("to 62500x the largest" in text or "6.25e+04" in text for text in told.warnings)
 
 
-@given(table=plausible_times, unit=st.sampled_from([1e-3, 3600.0]))
-def test_times_in_another_unit_are_forecast_in_that_unit(table, unit):
-    _, p, time = zip(*table, strict=True)
-    if len(set(p)) > 1:
-        told = forecast({"p": p, "time": time}, [1, 3, 32])
-        scaled = forecast({"p": p, "time": np.multiply(time, unit)}, [1, 3, 32])
-        for name in ("time", "lower", "upper"):
-            np.testing.assert_allclose(
-                getattr(scaled, name), unit * getattr(told, name), rtol=1e-6
-            )
-        np.testing.assert_allclose(scaled.efficiency, told.efficiency, rtol=1e-6)
-
-
 # Many series.
 
 
@@ -288,14 +227,6 @@ def test_series_answered_in_parts_are_those_answered_at_once(monkeypatch):
         np.testing.assert_allclose(getattr(in_parts, name), getattr(at_once, name), rtol=1e-12)
     assert [note.key for note in in_parts.notes] == [note.key for note in at_once.notes]
     assert seen == [(10, 25), (20, 25), (25, 25)]
-
-
-def test_more_points_than_are_computed_together_are_answered_series_by_series(monkeypatch):
-    monkeypatch.setattr("parcast.forecasting.series.curve.POINTS_AT_ONCE", 1)
-    seen = []
-    told = forecast(TWO, [8, 16], progress=lambda *done: seen.append(done))
-    assert seen == [(1, 2), (2, 2)]
-    np.testing.assert_allclose(told.time[1], forecast(TWO.select(machine="A"), [8, 16]).time[0])
 
 
 def test_files_are_read_where_measurements_are_taken(tmp_path):

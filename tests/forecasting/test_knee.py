@@ -53,14 +53,6 @@ def test_the_knee_of_a_program_with_growing_cost_is_where_its_time_is_least(a, b
     assert found.fastest == found.p
 
 
-def test_efficiency_may_fall_before_time_does():
-    p = np.array([1, 2, 4, 8, 16, 32])
-    runs = Measurements(p=p, time=1 + 100 / p + 0.3 * p)
-    found = only(knee(runs, upto=200, min_efficiency=0.8))
-    assert found.because == "efficiency"
-    assert found.p < found.fastest
-
-
 def test_under_weak_scaling_rising_time_alone_is_no_knee():
     p = np.array([1, 2, 4, 8, 16])
     runs = Measurements(p=p, time=10 + 0.2 * np.log2(p))
@@ -109,18 +101,6 @@ def test_a_program_that_scales_on_has_no_knee():
     )
 
 
-def test_an_end_of_the_interval_beyond_the_search_is_said_to_lie_there():
-    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 54, 31, 19.5])
-    whole = only(knee(runs, upto=10**6))
-    assert whole.lower < whole.p < whole.upper < 10**6
-    assert (whole.lower_is_limit, whole.upper_is_limit) == (False, False)
-
-    found = only(knee(runs, upto=whole.p + 1))
-    assert (found.because, found.upper) == ("efficiency", whole.p + 1)
-    assert (found.lower_is_limit, found.upper_is_limit) == (False, True)
-    assert f" (90% interval {found.lower} to >{whole.p + 1}): " in str(found)
-
-
 def test_a_knee_not_reached_tells_the_lower_end_of_its_interval_where_it_was_found():
     runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 54, 31, 19.5])
     whole = only(knee(runs, upto=10**6))
@@ -135,9 +115,6 @@ def test_a_knee_not_reached_tells_the_lower_end_of_its_interval_where_it_was_fou
         f"not reached up to p = {middle} (90% interval {found.lower} to >{middle}): "
         f"efficiency there is {share}"
     )
-
-
-# In words.
 
 
 # The interval.
@@ -198,14 +175,6 @@ def test_a_stricter_threshold_never_moves_the_knee_up(serial, low, more):
     runs = amdahl_runs(serial)
     lax, strict = (only(knee(runs, upto=300, min_efficiency=x)) for x in (low, low + more))
     assert strict.p <= lax.p
-
-
-@given(serial=st.floats(0.02, 0.3), upto=st.integers(40, 4000))
-def test_the_knee_does_not_depend_on_how_far_one_looks_beyond_it(serial, upto):
-    runs = amdahl_runs(serial)
-    near, far = (only(knee(runs, upto=x)) for x in (upto, 4 * upto))
-    if near.because == "efficiency":
-        assert far.p == pytest.approx(near.p, rel=2 * (STEP - 1), abs=1)
 
 
 # Several series.

@@ -1,6 +1,5 @@
 """`forecasting.picture`: what is drawn, in which units and limits, the same each time."""
 
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -8,8 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -20,12 +17,11 @@ from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.own_runs.call_paths import made_consistent
-from parcast.forecasting.panel import spread
 from parcast.forecasting.picture import figure_of, two_lines
 from parcast.forecasting.result import Forecast, one_series
 from parcast.needs import MissingPackage
 from parcast.show.pictures.canvas import save_figure
-from parcast.show.pictures.scales import fitting_ticks, round_ticks
+from parcast.show.pictures.scales import fitting_ticks
 from parcast.timings.measurements import Measurements
 from tests.written import svg_text
 
@@ -107,16 +103,6 @@ def test_each_machine_used_is_named_beside_its_line_and_no_name_hides_another(sc
         assert below.y1 <= above.y0
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=9))
-def test_places_are_spread_in_their_order_within_the_limits(wanted):
-    moved = spread(np.array(wanted), 10.0, low=0.0, high=100.0)
-    ordered = moved[np.argsort(wanted, kind="stable")]
-    assert np.all(np.diff(ordered) >= 10 - 1e-9)
-    assert -1e-9 <= ordered[0] <= ordered[-1] <= 100 + 1e-9
-    apart = spread(np.array([90.0, 10, 50]), 10.0, low=0.0, high=100.0)
-    assert apart.tolist() == [90.0, 10.0, 50.0]
-
-
 def test_the_line_and_the_band_pass_through_what_the_forecast_says():
     told = forecast(STRONG, [64])
     lines = drawn(draw_times(told))
@@ -125,21 +111,6 @@ def test_the_line_and_the_band_pass_through_what_the_forecast_says():
     at_64 = edge[np.isclose(edge[:, 0], 64), 1]
     assert at_64.min() == pytest.approx(told.lower[0], rel=1e-12)
     assert at_64.max() == pytest.approx(told.upper[0], rel=1e-12)
-
-
-def test_the_band_agrees_with_the_table_and_does_not_narrow_at_every_measured_count():
-    told = forecast(WEAK, [3, 16])
-    edge = outline(drawn(draw_times(told))["90% interval"])
-    upper = edge[(edge[:, 0] >= 1) & (edge[:, 1] > np.interp(edge[:, 0], WEAK.p, WEAK.time))]
-    upper = upper[np.argsort(upper[:, 0])]
-    at = np.array([*WEAK.p, 3.0])
-    expected = told.curve.at(at).upper[0]
-    assert np.interp(at, upper[:, 0], upper[:, 1]) == pytest.approx(expected, rel=1e-3)
-    width = np.log(upper[:, 1] / np.interp(upper[:, 0], WEAK.p, WEAK.time))
-    between = (upper[:, 0] > 1) & (upper[:, 0] < 2)  # neither measured nor asked for
-    ends = np.interp([1, 2], upper[:, 0], width)
-    assert between.sum() > 3
-    assert np.all(width[between] <= ends.max() + 3e-3)  # about 0.13 as computed
 
 
 @pytest.mark.parametrize("draw", [draw_times, draw_efficiency])
@@ -158,11 +129,6 @@ def test_nothing_but_the_ideal_line_leaves_the_axes(draw):
             times = np.asarray(artist.get_ydata())
         assert low <= np.nanmin(times), label
         assert np.nanmax(times) <= high, label
-
-
-def test_an_enormous_interval_does_not_flatten_the_efficiency():
-    runs = Measurements(p=[1, 2], time=[8.0, 5.0])
-    assert draw_efficiency(forecast(runs, [10**6])).get_ylim()[1] <= 2.1
 
 
 def test_an_enormous_interval_does_not_flatten_the_times():
@@ -217,16 +183,6 @@ def test_a_count_asked_for_has_a_tick_before_others():
     counts = np.arange(1.0, 97.0)
     assert 72 not in fitting_ticks(counts, 5.0)
     assert 72 in fitting_ticks(counts, 5.0, wanted=[72.0])
-
-
-@pytest.mark.parametrize("most", [2, 3, 5, 9])
-@pytest.mark.parametrize("span", [4, 30, 1e3, 1e7, 1e20])
-@pytest.mark.parametrize("low", [1e-9, 0.7, 1.0, 3.3e4])
-def test_round_ticks_lie_inside_and_are_not_too_many(low, span, most):
-    ticks = round_ticks(low, low * span, most)
-    assert len(ticks) <= most
-    assert all(low <= tick <= low * span for tick in ticks)
-    assert ticks == sorted(ticks)
 
 
 # The figure of a whole forecast.
@@ -334,15 +290,6 @@ def test_a_name_is_drawn_as_it_stands(name):
 def test_a_name_breaks_between_its_parts(name, most, lines):
     assert two_lines(name, most) == lines
     assert max(map(len, lines)) <= most
-
-
-@given(name=st.text("ab->:/, _.", min_size=1), most=st.integers(12, 30))
-def test_a_name_of_any_parts_takes_two_lines_at_most(name, most):
-    lines = two_lines(name, most)
-    assert len(lines) <= 2
-    assert max(map(len, lines)) <= most
-    if not any("…" in line for line in lines):
-        assert "".join("".join(lines).split()) == "".join(name.split())
 
 
 def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
@@ -455,25 +402,7 @@ def test_over_several_axes_each_value_of_the_first_is_a_line(sizes):
     assert requested[-1].get_ydata().tolist() == told.time[2].tolist()
 
 
-@pytest.mark.parametrize("quantity", ["speedup", "efficiency"])
-def test_over_several_axes_speedup_and_efficiency_are_those_of_the_table(sizes, quantity):
-    told = forecast(sizes, [4, 16, 64], n=[200, 800], theta=2)
-    (ax,) = figure_of(told, quantity=quantity).axes
-    dashed = [x for x in ax.lines if x.get_label() == "_forecast"]
-    for line, values in zip(dashed, getattr(told, quantity), strict=True):
-        assert line.get_ydata()[-1] == pytest.approx(values[-1])
-
-
 # From the result.
-
-
-def test_a_forecast_draws_itself():
-    told = forecast(STRONG, [32])
-    assert svg_text(told.plot().figure) == svg_text(figure_of(told))
-    other = told.plot(quantity="efficiency")
-    assert svg_text(other.figure) == svg_text(figure_of(told, quantity="efficiency"))
-    several_panels = forecast(several(["a", "b"]), [16]).plot(overlay=False)
-    assert [ax.get_title() for ax in several_panels] == ["a", "b"]
 
 
 def test_axes_are_refused_where_several_panels_are_needed():
@@ -501,14 +430,6 @@ def test_a_file_is_the_same_each_time(tmp_path, ending, begins):
     assert first.read_bytes().startswith(begins)
 
 
-def test_svg_keeps_text_as_text_and_says_neither_date_nor_version():
-    text = svg_text(figure_of(forecast(STRONG, [32])))
-    assert "processors p</text>" in text
-    assert "<title>Time on 32 processors, forecast from runs on 1 to 16</title>" in text
-    assert "dc:date" not in text
-    assert "matplotlib.org" not in text.partition("</metadata>")[0].partition("<metadata>")[2]
-
-
 @pytest.mark.parametrize("name", ["figure", "figure.gif", ".svg"])
 def test_a_format_that_is_not_known_is_refused(tmp_path, name):
     with pytest.raises(ParameterError, match=r"path must end in \.svg, \.png or \.pdf, got"):
@@ -530,21 +451,6 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
     assert isinstance(caught.value, ParcastError)
     assert isinstance(caught.value, ModuleNotFoundError)
     assert caught.value.name == "matplotlib"
-
-
-def test_figures_leave_pyplot_and_the_settings_alone(tmp_path):
-    program = """
-import sys, parcast, parcast.forecasting.picture, parcast.show.pictures.canvas
-assert "matplotlib" not in sys.modules
-runs = parcast.Measurements(p=[1, 2, 4], time=[8.0, 5.0, 3.0])
-figure = parcast.forecasting.picture.figure_of(parcast.forecast(runs, [8]))
-parcast.show.pictures.canvas.save_figure(figure, sys.argv[1])
-import matplotlib
-assert "matplotlib.pyplot" not in sys.modules
-assert matplotlib.rcParams["svg.fonttype"] == "path"
-"""
-    command = [sys.executable, "-W", "error", "-c", program, tmp_path / "figure.svg"]
-    subprocess.run(command, check=True)
 
 
 # What is computed for a figure.

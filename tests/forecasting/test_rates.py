@@ -2,22 +2,18 @@
 
 import io
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from parcast.deciding.machines.match import match
 from parcast.errors import ParameterError
-from parcast.forecasting.evidence import series_evidence
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.next_runs.sheet import sheet_of_plan
 from parcast.forecasting.own_runs.ensemble import extrapolate
 from parcast.forecasting.picture import figure_of
-from parcast.forecasting.series import verdict
-from parcast.forecasting.series.question import question_of
 from parcast.forecasting.sheet import sheet_of, table_of
 from parcast.timings.tables.files import read_measurements
 
@@ -150,16 +146,6 @@ def test_relative_times_have_no_unit_anywhere():
     matched = match(runs)
     assert "relative time" in str(matched)
     assert not {"[s]", "[ms]"} & set(str(matched).split())
-
-
-def test_the_verdict_tests_the_forecast_with_its_weights():
-    runs = read(UNEVEN)
-    evidence = series_evidence(question_of(forecast, runs, [64]))
-    (note,) = forecast(runs, [64]).notes
-    assert verdict.tested_errors(evidence.curve)[0] == pytest.approx(note.backtest)
-    alike = replace(evidence.curve.series, spread=0 * evidence.curve.series.spread)
-    other = replace(evidence.curve, series=alike)
-    assert abs(verdict.tested_errors(other)[0] - note.backtest) > 0.1
 
 
 def test_own_runs_count_as_much_beside_donors_as_alone():

@@ -1,7 +1,6 @@
 """`forecasting.result`: rows, the JSON document, labels, and what a result says of itself."""
 
 import json
-from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -69,19 +68,3 @@ def test_in_a_notebook_it_is_a_table_with_everything_of_the_user_escaped():
     assert "<table" in shown
     assert "&lt;b&gt;SP &amp; co" in shown
     assert "<b>SP" not in shown
-
-
-def test_in_a_notebook_the_series_beyond_twenty_are_counted():
-    rows = [(f"k{i:02}", p, 1 / p) for i in range(23) for p in (1, 2)]
-    callpath, p, time = zip(*rows, strict=True)
-    shown = forecast(Measurements(callpath=callpath, p=p, time=time), 4)._repr_html_()
-    assert "<b>k19</b>" in shown
-    assert "<b>k20</b>" not in shown
-    assert (
-        "3 more series are not shown; these 20 take longest. All of them: to_document()" in shown
-    )
-
-
-def test_a_forecast_cannot_be_changed():
-    with pytest.raises(FrozenInstanceError):
-        forecast(ALONE, 8).time = 1

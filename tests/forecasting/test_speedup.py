@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting.own_runs.scaling import (
-    SHARE_OF_IDEAL,
     falls_with_p,
     speedup_and_efficiency,
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "finite_difference" / "times.csv"
 counts = st.lists(st.integers(1, 10**6), min_size=2, max_size=6, unique=True).map(sorted)
-seconds = st.floats(1e-9, 1e9)
 
 
 def falls(p, time):
@@ -60,34 +58,11 @@ def test_these_times_do_not_fall_as_those_of_shared_work(kind, time):
     assert not falls([1, 2, 4, 8], time), kind
 
 
-@given(seed=st.integers(0, 10**6), grows=st.floats(0, 0.2), length=st.integers(3, 8))
-def test_times_that_rise_slowly_do_not_fall_for_noise_of_two_percent(seed, grows, length):
-    p = 2.0 ** np.arange(length)
-    noise = np.random.default_rng(seed).normal(scale=0.02, size=length)
-    assert not falls(p, p**grows * np.exp(noise))
-
-
 @given(serial=st.floats(0, 0.4), length=st.integers(2, 8), first=st.sampled_from([1, 4, 64]))
 def test_amdahls_law_falls_however_far_its_flat_end_was_measured(serial, length, first):
     # the fall to the last count may be less than a quarter of the ideal; that to the second is not
     p = first * 2.0 ** np.arange(length)
     assert falls(p, serial + (1 - serial) * first / p)
-
-
-@given(data=st.data(), p=counts)
-def test_times_fall_where_some_count_fell_a_quarter_of_the_ideal(data, p):
-    time = data.draw(st.lists(seconds, min_size=len(p), max_size=len(p)))
-    fallen = [np.log(time[0] / t) for t in time]
-    quarters = [SHARE_OF_IDEAL * np.log(x / p[0]) for x in p]
-    expected = any(fall > quarter for fall, quarter in zip(fallen, quarters, strict=True))
-    expected = expected and max(fallen) > 0.1 * np.log(p[-1] / p[0])
-    assert falls(p, time) == expected
-
-
-def test_between_two_counts_a_quarter_of_the_ideal_fall_decides():
-    at_the_edge = 2**-SHARE_OF_IDEAL
-    assert falls([1, 2], [1, 0.99 * at_the_edge])
-    assert not falls([1, 2], [1, 1.01 * at_the_edge])
 
 
 def test_a_fall_that_is_small_beside_the_whole_range_does_not_count():

@@ -1,4 +1,7 @@
-"""The laws of the processors alone as published, to hold phases against, and their phases."""
+"""The laws of the processors alone as published, to hold phases against, and published tables."""
+
+import csv
+from pathlib import Path
 
 import numpy as np
 
@@ -35,3 +38,9 @@ def gustafson_speedup(p, *, serial):
 
 def usl_formula(p, t1, contention, coherency):
     return t1 * (1 + contention * (p - 1) + coherency * p * (p - 1)) / p
+
+
+def reference_rows(name):
+    """Rows of a published table, by the names of its columns."""
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))

@@ -1,8 +1,5 @@
 """The allowance for how wrong laws have been: its figures, and what its intervals cover."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -32,18 +29,13 @@ from parcast.laws.allowances import (
 from parcast.prediction.predict import predict
 from parcast.prediction.trials.validate import validate_program
 from tests.conftest import ROOT
+from tests.laws.published import reference_rows
 
-DATA = Path(__file__).parent / "data"
 AT = {"p": np.array([4.0])}
 
 
-def table(name):
-    with (DATA / name).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(line for line in stream if not line.startswith("#")))
-
-
 @pytest.mark.parametrize(
-    "row", table("law_errors.csv"), ids=lambda x: f"{x['law']}-{x['platform']}"
+    "row", reference_rows("law_errors.csv"), ids=lambda x: f"{x['law']}-{x['platform']}"
 )
 def test_an_allowance_is_that_of_the_errors_that_were_measured(row):
     median, worst = float(row["median"]) / 100, float(row["worst"]) / 100
@@ -54,7 +46,7 @@ def test_an_allowance_is_that_of_the_errors_that_were_measured(row):
 
 def test_the_interval_covers_the_runs_of_btio():
     """The description alone, with the 10.49 MB that the runs wrote."""
-    rows = table("btio_runs.csv")
+    rows = reference_rows("btio_runs.csv")
     known = read_program(ROOT / "examples" / "btio" / "program.toml").phase[0]
     phase = known.model_dump(exclude_unset=True, exclude={"io", "cycles"})
     phase |= {"cycles": 4, "io": {"kind": "synchronous", "volume": "10.49 MB"}}
@@ -92,7 +84,7 @@ def test_the_interval_covers_real_runs_of_every_kind_of_io():
     )
     errors, inside = [], []
     for kind in ("striped", "clustered", "synchronous"):
-        rows = [row for row in table("io_kinds_runs.csv") if row["kind"] == kind]
+        rows = [row for row in reference_rows("io_kinds_runs.csv") if row["kind"] == kind]
         runs = {name: [float(row[name]) for row in rows] for name in ("p", "d", "n", "time")}
         found = [*validate_program(described(kind), runs, machine).rows()]
         errors += [abs(row["error"]) for row in found]
@@ -281,7 +273,7 @@ def test_an_allowance_comes_on_top_of_what_is_uncertain():
 
 
 def test_the_interval_covers_counted_programs_on_every_network():
-    rows = table("counted_errors.csv")
+    rows = reference_rows("counted_errors.csv")
     own, shared, error = (
         np.array([float(row[name]) for row in rows]) for name in ("own", "shared", "log_error")
     )

@@ -1,8 +1,5 @@
 """Amdahl's law against published values, its own laws, and bad input."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,16 +7,11 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.laws.curves import AMDAHL as LAW
-from tests.laws.published import amdahl_time
+from tests.laws.published import amdahl_time, reference_rows
 
 processors = st.integers(1, 10**6)
 seconds = st.floats(1e-6, 1e6)
 fractions = st.floats(0, 1)
-
-
-def reference_rows(name):
-    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
 
 
 @pytest.mark.parametrize("row", reference_rows("amdahl_speedup.csv"), ids=str)

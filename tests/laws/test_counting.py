@@ -1,8 +1,6 @@
 """The laws that count: published speedups, what they have in common, and bad input."""
 
-import csv
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,8 @@ from parcast.descriptions.program import Program, law_named
 from parcast.errors import ParameterError
 from parcast.prediction.predict import predict
 from tests.laws.counting import counts_of
+from tests.laws.published import reference_rows
 
-DATA = Path(__file__).parent / "data"
 LAWS = [
     "sort",
     "square_sort",
@@ -32,11 +30,6 @@ MACHINE = Machine(
     network={"bandwidth": "50 MB/s", "saturation": "100 MB/s"},
     storage={"bandwidth": "10 MB/s", "servers": 4},
 )
-
-
-def reference_rows(name):
-    text = (DATA / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
 
 
 def phase_of(law, **keys):
@@ -151,13 +144,6 @@ def test_disks_that_work_at_once_share_the_bytes():
     one = times("sort", p=[1, 4], n=1e6).io
     each = times("sort", p=[1, 4], n=1e6, disks="p").io
     assert each.tolist() == [one, one / 4]
-
-
-def test_speedup_is_over_one_processor_and_one_disk():
-    program = Program(phase=[{"law": "sort", "disks": "d"}])
-    told = predict(program, MACHINE, p=[1, 4], d=[1, 4], n=1e6)
-    assert told.speedup[0, 0, 0] == 1
-    assert told.speedup[0, 1, 0] > 1
 
 
 def test_unequal_processors_share_the_work_by_their_rates():

@@ -1,36 +1,21 @@
 """Gustafson's law against published values, its own laws, and bad input."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from tests.laws.published import amdahl_time, gustafson_speedup
+from tests.laws.published import gustafson_speedup, reference_rows
 
 processors = st.integers(1, 10**6)
 fractions = st.floats(0, 1)
-
-
-def reference_rows(name):
-    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
 
 
 @pytest.mark.parametrize("row", reference_rows("gustafson_speedup.csv"), ids=str)
 def test_speedup_agrees_with_reference_to_the_digits_printed(row):
     speedup = gustafson_speedup(float(row["p"]), serial=float(row["serial"]))
     assert f"{speedup:.{row['digits']}g}" == row["speedup"]
-
-
-@given(p=st.integers(1, 1000), f=st.floats(0, 1))
-def test_it_is_amdahls_law_for_the_serial_fraction_of_the_larger_work(p, f):
-    whole_work = f + (1 - f) * p  # what one processor would take, if p take 1
-    speedup = whole_work / amdahl_time(p, t1=whole_work, serial=f / whole_work)
-    assert gustafson_speedup(p, serial=f) == pytest.approx(speedup, rel=1e-9)
 
 
 @given(p=st.lists(processors, min_size=1), f=fractions)

@@ -1,8 +1,5 @@
 """`parcast.laws.independent_inputs`: published values, their own laws, bad input."""
 
-import csv
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,19 +7,14 @@ from hypothesis import strategies as st
 from parcast.descriptions.machine import Machine
 from parcast.laws.independent_inputs import FractalPhase, MonteCarloPhase
 from tests.laws.counting import fractal_counts, monte_carlo_counts
+from tests.laws.published import reference_rows
 
-DATA = Path(__file__).parent / "data"
 FIGURE = {"alpha": 32000, "beta": 8}
 
 
 def fractal_efficiency(p, *, compute, network, alpha, beta):
     """Efficiency by (4.4), where messages start at no cost."""
     return 1 / (1 + beta * p * compute / (alpha * network))
-
-
-def reference_rows(name):
-    text = (DATA / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
 
 
 @pytest.mark.parametrize("row", reference_rows("fractal_efficiency.csv"), ids=str)
@@ -35,12 +27,6 @@ def test_efficiency_is_that_of_the_reference(row):
         FractalPhase(law="fractal", capacities=own).times(Machine(), {"p": [1.0, p], "n": 1e6})
     ).time
     assert f"{one / many / p:.4f}" == row["efficiency"]
-
-
-def test_the_87_percent_of_the_source_are_the_first_order():
-    x = 8 * 512 * 101e6 / (32000 * 100e6)
-    assert x == pytest.approx(0.12928)
-    assert f"{1 - x:.4f}" == "0.8707"
 
 
 @given(n=st.floats(100, 1e15), slices=st.integers(1, 1000), p=st.integers(2, 100))

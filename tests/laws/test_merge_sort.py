@@ -1,8 +1,5 @@
 """The law merge_sort against the source's Tables 1 to 3, its own laws, and bad input."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,13 +7,7 @@ from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
 from parcast.laws.sorters import MergeSortPhase
 from tests.laws.counting import merge_sort_counts
-
-DATA = Path(__file__).parent / "data"
-
-
-def reference_rows(name):
-    text = (DATA / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
+from tests.laws.published import reference_rows
 
 
 @pytest.mark.parametrize("row", reference_rows("steady_state_tables.csv"), ids=str)

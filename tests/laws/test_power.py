@@ -43,24 +43,6 @@ def test_a_point_without_weight_is_left_out():
     assert (np.exp(log_a), b) == pytest.approx((8, -1))
 
 
-def test_a_heavier_point_draws_the_line_as_its_repetitions_would():
-    p, time = [1, 2, 4], [8, 5, 4]
-    repeated = LAW.fit(row([*p, 4, 4, 4]), row([*time, 4, 4, 4]), np.ones((1, 6)))
-    weighted = LAW.fit(row(p), row(time), row([1, 1, 2]))  # the square of 2 is 4 runs
-    assert weighted[0] == pytest.approx(repeated[0])
-
-
 def test_a_time_that_no_float_holds_is_cut_off_and_not_infinite():
     time = LAW.time(row([10, 1e6]), np.array([[0.0, 60.0]]))
     assert np.log(time[0]) == pytest.approx([60 * np.log(10), LARGEST])
-
-
-@given(tables=st.lists(st.tuples(seconds, seconds, seconds), min_size=1, max_size=5))
-def test_a_batch_is_answered_as_its_series_are(tables):
-    p = np.tile([1.0, 3.0, 8.0], (len(tables), 1))
-    time, weight = np.array(tables), np.ones((len(tables), 3))
-    together = LAW.time(p, LAW.fit(p, time, weight))
-    for i, one in enumerate(together):
-        here = slice(i, i + 1)
-        alone = LAW.time(p[here], LAW.fit(p[here], time[here], weight[here]))
-        np.testing.assert_allclose(one, alone[0], rtol=1e-12)

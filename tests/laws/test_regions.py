@@ -110,13 +110,6 @@ def test_a_list_that_is_none_and_names_that_are_twice_are_refused():
         phase(same, same)
 
 
-@pytest.mark.parametrize("kind", ["loop", "replicated"])
-def test_a_loop_that_is_run_again_leaves_the_rest_over_each_time(kind):
-    loop = phase({"kind": kind, "iterations": 10, "iteration": "1 s", "calls": 7})
-    told = loop.times(NETWORK, {"p": [1.0, 4.0]})
-    assert np.all(told.compute == ([70.0, 21.0] if kind == "loop" else 70.0))
-
-
 def test_work_is_that_of_a_lone_processor_whose_rate_may_be_higher():
     loop = {"kind": "loop", "iterations": 1024, "iteration": "1 Mflop"}
     machine = Machine(compute={"rate": "1 Gflop/s / (1 + (p-1)/16)"})

@@ -1,8 +1,5 @@
 """The Universal Scalability Law against another program's values, its own laws, and bad input."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,17 +7,12 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.laws.curves import USL as LAW
-from tests.laws.published import amdahl_time, usl_time
+from tests.laws.published import amdahl_time, reference_rows, usl_time
 
 processors = st.integers(1, 10**6)
 seconds = st.floats(1e-6, 1e6)
 fractions = st.floats(0, 1)
 costs = st.floats(0, 10)
-
-
-def reference_rows(name):
-    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
 
 
 def numbers(row, *names):
@@ -45,14 +37,6 @@ def test_time_is_least_where_the_reference_has_the_peak(row):
 def test_without_coherency_it_is_amdahls_law(p, t1, s):
     time = usl_time(p, t1=t1, contention=s, coherency=0)
     assert time == pytest.approx(float(amdahl_time(p, t1=t1, serial=s)), rel=1e-12)
-
-
-@given(s=st.floats(0, 0.9), peak=st.floats(2, 1000))
-def test_time_is_least_near_the_root_of_the_parallel_fraction_over_the_coherency(s, peak):
-    coherency = (1 - s) / peak**2
-    p = np.arange(1, 2002)
-    best = p[np.argmin(usl_time(p, t1=1, contention=s, coherency=coherency))]
-    assert abs(best - peak) <= 1
 
 
 @given(p=st.lists(processors, min_size=1), t1=seconds, s=fractions, k=costs)

@@ -40,15 +40,6 @@ def test_among_many_counts_it_is_near_the_closed_form(upto):
     assert exact[1] <= exact[0] * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("n", [1e8, 3e8, 1e9])
-def test_among_many_counts_it_is_better_than_all_around_it(n):
-    program = Program(phase=[{"law": "matmul", "capacities": {"latency": "0 s"}}])
-    found = best_processors(program, MACHINE, n=n, upto=10**8)
-    around = found.p + np.arange(-50, 51)
-    told = predict(program, MACHINE, p=around, n=n, bounds=False)
-    assert around[np.argmin(told.time[:, 0])] == found.p
-
-
 def test_one_processor_may_be_best():
     program = Program(phase=[{"law": "gauss"}])
     found = best_processors(

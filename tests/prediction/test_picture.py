@@ -17,7 +17,7 @@ from parcast.prediction.predict import predict
 from parcast.prediction.quantities import QUANTITIES, quantity_of
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import shown_of, thinned
-from parcast.prediction.surface import levels_of, ridge
+from parcast.prediction.surface import levels_of
 from parcast.show.pictures.canvas import svg_of
 from tests.written import svg_text
 
@@ -187,11 +187,6 @@ def test_what_is_the_same_everywhere_can_be_drawn():
     assert levels_of(np.full((2, 2), 3.0), is_wide=False) == pytest.approx([2.97, 3.03])
 
 
-def test_the_ridge_takes_the_fewest_of_the_nearly_best():
-    times = np.array([[2.0, 1.009, 1.0], [1.0, 1.0, 1.0], [3.0, 2.0, 1.0]])
-    assert ridge(times, np.array([1.0, 2.0, 4.0])).tolist() == [2, 1, 4]
-
-
 # Quantities.
 
 LABELS = {
@@ -223,12 +218,6 @@ def test_a_quantity_is_shown_with_its_unit(quantity):
     surface, _ = figure_of_prediction(told, picture="surface", quantity=quantity).axes
     assert surface.get_zlabel() == LABELS[quantity]
     assert 1.0 <= surface.get_zlim()[1] * drawn.factor / drawn.values.max() < 1.3
-
-
-def test_a_quantity_at_one_count_is_over_the_other_axes():
-    told = predict(PROGRAM, MACHINE, p=16, d=DISKS, n=[1.0, 2.0, 4.0])
-    ax, bar = figure_of_prediction(told, quantity="efficiency").axes
-    assert (ax.get_xlabel(), bar.get_ylabel()) == ("disks d", "efficiency [%]")
 
 
 def test_a_quantity_that_is_not_known_is_refused(told, refusal):

@@ -103,15 +103,6 @@ def test_uncertain_parameters_give_an_interval():
     assert predict(program(), MACHINE, p=1, law_error=False).interval is None
 
 
-def test_more_uncertain_parameters_widen_the_interval():
-    one = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s +- 10%", "serial": "4 s"}}])
-    two = Program(
-        phase=[{"law": "spmd", "compute": {"parallel": "8 s +- 10%", "serial": "4 s +- 20%"}}]
-    )
-    narrow, wide = (predict(x, Machine(), p=2) for x in (one, two))
-    assert wide.upper - wide.lower > narrow.upper - narrow.lower
-
-
 def test_a_parameter_that_is_varied_is_certain():
     told = predict(
         uncertain("10%"), Machine(), p=1, vary={"compute.parallel": [1.0, 2.0]}, law_error=False

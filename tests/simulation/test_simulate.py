@@ -12,12 +12,10 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import burst_of, io_service
-from parcast.prediction.grid import ConfigurationGrid
 from parcast.queueing.two_queues import two_queues
 from parcast.simulation import spmd as simulate_spmd
-from parcast.simulation.phase import NOTHING, warnings_of_simulation
 from parcast.simulation.simulate import simulate
-from parcast.simulation.spmd import SpmdSimulator, uniform
+from parcast.simulation.spmd import uniform
 
 MACHINE = Machine(name="gort")
 LONG = 10**6  # cycles: the long run is simulated
@@ -314,22 +312,6 @@ def test_a_run_that_does_not_warm_up_is_made_longer_and_then_told(monkeypatch):
     cycles.clear()
     simulate(program("striped", cycles=LONG), MACHINE, p=[2], precision=0.5, most_seconds=1e-6)
     assert cycles == [100]
-
-
-def test_many_cycles_at_most_are_told():
-    one = replace(NOTHING, ended_by="most_cycles")
-    (said,) = warnings_of_simulation(
-        program(),
-        MACHINE,
-        ConfigurationGrid(axes={"p": np.array([4.0])}, dimensions={}),
-        [(SpmdSimulator(), [], [one])],
-        replaced=[],
-        refused=(0, ""),
-    )
-    assert said == (
-        "The largest number of cycles was reached before the requested precision at the point, "
-        "first at p = 4. Request a lower precision."
-    )
 
 
 # shapes, names, refusals

@@ -47,16 +47,6 @@ def test_a_target_that_stands_alone_has_a_plain_forecast(parcast, file):
     assert told["inputs"]["donors"] == []
 
 
-def test_columns_to_pass_over_need_not_be_in_every_file(parcast, here, elsewhere, file):
-    more = file(
-        "\n# measured\nmachine,p,time_s,date\n" + csv({"X": 4}, more=",Monday"), "more.csv"
-    )
-    files = ("--donors", elsewhere, "--donors", more)
-    here.write_text("p,time_s,date\n2,105,today\n")
-    asked = ("forecast", here, *files, "-p", "16", "--ignore", "date", "--json")
-    assert len(said_in(parcast(*asked))["series"][0]["donors"]) == 3
-
-
 def test_a_column_that_only_donors_have_is_passed_over(parcast, here, file):
     more = file("machine,p,time_s,date\n" + csv({"X": 4, "Y": 3}, more=",Monday"), "more.csv")
     asked = ("forecast", here, "--donors", more, "-p", "16", "--json", "--ignore")
@@ -105,12 +95,3 @@ def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, file)
         twice.err
         == f"parcast: {part}: all its runs are in {elsewhere} as well. They are used once.\n"
     )
-
-
-def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, file):
-    asked = ("forecast", elsewhere, "--target", "SP", "-p", "64")
-    once = parcast(*asked)
-    other = file("machine,p,time_s\n" + csv({"T3E": 1}), "other.csv")
-    twice = parcast(*asked, "--donors", other)
-    assert twice.out == once.out
-    assert f"{other}: all its runs are in {elsewhere} as well. They are used once." in twice.err

@@ -8,7 +8,6 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.result import one_series
 from parcast.timings.measurements import Measurements
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -93,17 +92,6 @@ def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
     )
 
 
-def test_a_donor_with_one_run_is_of_no_use_and_told():
-    more = runs(OTHERS | {"Z": amdahl(1, 1)}).select(machine=["A", "B", "C"])
-    columns = {name: [*column.tolist()] for name, column in more.columns.items()}
-    columns["p"].append(4)
-    columns["time"].append(3.0)
-    columns["machine"].append("Z")
-    told = forecast(ONE, 8, donors=Measurements(**columns))
-    assert "Z has runs at one processor count only and is ignored." in only(told).warnings
-    assert "Z" not in named(only(told))
-
-
 def test_donors_with_one_run_each_cannot_help_one_run():
     with pytest.raises(FitFailed) as caught:
         forecast(ONE, 8, donors=Measurements(p=[4, 8], time=[2, 1.0], machine=["Y", "Z"]))
@@ -170,16 +158,6 @@ def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
     assert told.time == pytest.approx(21, rel=0.03)
     said = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors, scaling="strong")
     assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as requested")
-
-
-def test_a_line_through_it_goes_through_the_answers():
-    here = Measurements(p=[4, 1, 2], time=[20.0, 90, 46], machine=["S", "T", "T"])
-    told = forecast(here, [8, 16], donors=DONORS)
-    line = told.curve.at([8, 12, 16])
-    assert line.time[:, ::2] == pytest.approx(told.time)
-    assert line.upper[:, ::2] == pytest.approx(told.upper)
-    alone = one_series(told, 1)
-    assert alone.curve.at([8]).time[0] == pytest.approx(told.time[1, :1])
 
 
 @pytest.mark.parametrize(
@@ -406,36 +384,3 @@ def test_the_run_that_decides_between_own_runs_and_donors_is_named():
     notes = forecast(paths, 64, donors=donors).notes
     runs_named = [re.findall(r"A run at p = (\d+)", " ".join(note.warnings)) for note in notes]
     assert runs_named == [["4"], ["4"], ["8"]]
-
-
-def test_more_own_runs_do_not_make_the_forecast_with_donors_worse_in_expectation():
-    """A second run alone tells little: it may be as much chance as scaling."""
-    draw = np.random.default_rng(11)
-    counts = 2.0 ** np.arange(8)
-    errors = {1: [], 2: [], 3: []}
-    for _ in range(40):
-        serial, grown = draw.uniform(0, 0.03), draw.uniform(0, 2e-3)
-        machines = {
-            x: draw.uniform(50, 200)
-            * (
-                serial * draw.lognormal(0, 0.5)
-                + 1 / counts
-                + grown * draw.lognormal(0, 0.5) * counts
-            )
-            * draw.lognormal(0, 0.03, 8)
-            for x in "ABCDE"
-        }
-        here = machines.pop("A")
-        donors = Measurements(
-            p=np.tile(counts, 4),
-            time=np.concatenate([*machines.values()]),
-            machine=np.repeat([*machines], 8),
-        )
-        for known, wrong in errors.items():
-            told = forecast(
-                Measurements(p=counts[:known], time=here[:known]), counts[4:], donors=donors
-            )
-            wrong.append(np.abs(np.log(told.time / here[4:])).mean())
-    means = [np.mean(wrong) for wrong in errors.values()]
-    assert means[1] < 1.02 * means[0]
-    assert means[2] < 0.95 * means[0]

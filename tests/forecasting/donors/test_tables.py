@@ -42,13 +42,6 @@ def test_several_tables_are_as_good_as_one(donors):
     assert knee(HERE, upto=64, donors=donors) == knee(HERE, upto=64, donors=BOTH)
 
 
-@several_tables
-def test_runs_are_planned_from_several_tables(donors):
-    told, whole = (plan_runs(HERE, p=64, donors=x) for x in (donors, BOTH))
-    assert [run.at for run in told] == [run.at for run in whole] != []
-    assert [run.after for run in told] == pytest.approx([run.after for run in whole])
-
-
 @pytest.mark.parametrize(
     ("donors", "says"),
     [
@@ -124,8 +117,3 @@ def test_copies_do_not_make_a_forecast_surer_and_are_told():
     np.testing.assert_array_equal(once.upper, twice.upper)
     said = "donors[2]: all its runs are in donors[0] as well. They are used once."
     assert twice.notes[0].warnings == (*once.notes[0].warnings, said)
-
-
-def test_copies_do_not_change_a_knee_or_a_plan():
-    assert knee(HERE, upto=64, donors=[A, B, A]) == knee(HERE, upto=64, donors=[A, B])
-    assert plan_runs(HERE, p=64, donors=[A, B, A]) == plan_runs(HERE, p=64, donors=[A, B]) != []

@@ -8,12 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting.donors.curve import (
-    DROPPED,
     Timings,
     donated_curve,
-    half_width_together,
-    leaning,
-    share_of_donors,
     transfer,
 )
 from parcast.forecasting.own_runs.measured import curve_from
@@ -64,49 +60,11 @@ def test_forecasts_upwards_lean_to_the_machines_that_scale_well(change):
     assert min(change) - 1e-9 <= carried(change).change[0, 0] <= np.median(change) + 1e-9
 
 
-@given(st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=9))
-def test_the_time_of_leaning_weights_has_the_least_relative_error(log_time):
-    log_time = np.array(log_time)
-    weights = leaning(log_time, np.ones(len(log_time)), np.array(1.0))
-    order = np.argsort(log_time)
-    middle = np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)
-    error = [np.mean(np.abs(np.exp(x - log_time) - 1)) for x in log_time[order]]
-    assert error[middle] == pytest.approx(min(error), abs=1e-9)
-    np.testing.assert_array_equal(leaning(log_time, weights, np.array(0.0)), weights)
-
-
-def test_just_beyond_the_last_run_its_noise_is_still_there():
-    here = Timings(
-        p=np.array([[1.0, 2, 4]]),
-        time=np.array([[8.0, 4.2, 2.3]]),
-        count=np.array([3]),
-        noise=np.array([0.3]),
-        weight=np.ones((1, 3)),
-    )
-    rows = curves([law(0.1, 8.0 + x) for x in (0.0, 0.1, 0.2, 0.3)])
-    told = donated_curve(here, rows, np.arange(4)[None], np.array([4.0, 4.01, 4.5]))
-    assert told.curve.half_width[0].min() >= told.curve.half_width[0, 0] * (1 - 1e-12)
-
-
 def test_the_interval_is_longer_where_the_donors_scatter():
     alike, badly, well = [-1.0] * 5, [0.5, 0.8], [-1.3, -1.4]
     up, even, down = (carried(x).skew[0, 0] for x in (alike + badly, alike, alike + well))
     assert up > even > 0 > down
     assert carried(alike + badly, leans=False).skew[0, 0] == 0
-
-
-@pytest.mark.parametrize("more", [0, 3])
-def test_the_skew_does_not_jump_where_donors_cross(more):
-    before, after = (carried([-1.0 - x, -1.0, *[-1.0] * more]).skew[0, 0] for x in (-1e-4, 1e-4))
-    assert before == pytest.approx(after, abs=1e-3)
-
-
-def test_each_donor_goes_on_as_there_with_its_speed_allowed_for():
-    slower = np.linspace(-0.2, 1.8, 9)  # the target stands at 0
-    said = carried(-0.5 - 0.3 * slower, slower)
-    assert said.changes[0, 0] == pytest.approx([said.change[0, 0]] * 9, abs=0.05)
-    left_out = carried([-1.0, -1.1, 0.0], agreement=np.array([1.0, 1.0, 0.1]))
-    assert np.isnan(left_out.changes[0, 0]).tolist() == [False, False, True]
 
 
 def test_machines_that_are_slower_and_gain_more_tell_a_fast_one_so():
@@ -134,41 +92,6 @@ def test_doubt_grows_with_scatter_reach_and_fewer_donors():
     assert carried([-0.5] * 8, outside=0.3).sd > many
 
 
-def test_donors_asked_beyond_their_runs_give_way_to_those_that_were_there():
-    said = carried([-0.5, -0.5, 3.0], outside=[0.0, 0.0, 0.8])
-    assert said.weights[0, 0].tolist() == [0.5, 0.5, 0.0]
-    alone = carried([3.0, np.nan], outside=[0.8, 0.0])
-    assert alone.weights[0, 0].tolist() == [1.0, 0.0]
-    assert DROPPED[0] < 1 / (1 + 1)  # half a weight is still used
-
-
-def share(own, counts=2):
-    """Share of donors whose half-width is 0.2."""
-    three = (np.array(x) for x in (own, 0.2, counts))
-    return float(share_of_donors(**dict(zip(("own", "donors", "counts"), three, strict=True))))
-
-
-def test_own_runs_and_donors_are_averaged_by_precision():
-    assert [share(own) for own in (0.1, 0.2, 0.4, np.inf)] == pytest.approx([0.2, 0.5, 0.8, 1.0])
-
-
-def test_more_than_a_doubling_beyond_the_own_runs_their_share_fades():
-    one = {"own": np.array(0.2), "donors": np.array(0.2), "counts": np.array(2.0)}
-    shares = [float(share_of_donors(**one, beyond=np.log(x))) for x in (1, 1.5, 2, 2.01, 4, 32)]
-    assert shares[:3] == [0.5] * 3
-    assert shares[3] == pytest.approx(0.5, abs=0.01)
-    assert shares[4] == pytest.approx(16 / 17)
-    assert shares == sorted(shares)
-
-
-def test_forecasts_that_disagree_leave_more_doubt():
-    both = {"own": np.array(0.3), "donors": np.array(0.3), "share": np.array(0.5)}
-    agreeing, disagreeing = (
-        half_width_together(**both, apart=np.array(apart)) for apart in (0.0, 0.6)
-    )
-    assert agreeing < 0.3 < disagreeing
-
-
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -177,21 +100,6 @@ def between(donors, targets, known=(1, 64)):
     here = curves([law(1, 60, known)])
     told = donated_curve(here, curves(donors), np.arange(len(donors))[None], targets)
     return curve_from(here.p, here.time, here.count, here.noise, targets), told
-
-
-def test_between_own_counts_donors_tell_how_far_it_is_from_the_line():
-    targets = np.array([1.0, 2, 8, 32, 64])
-    plain, told = between([law(2 + x, 120 + 70 * x, COUNTS) for x in range(4)], targets)
-    truth = np.log(1 + 60 / targets)
-    off, left = (np.abs(x - truth).max() for x in (plain.log_time, told.curve.log_time))
-    assert off > 0.2
-    assert left < 0.7 * off
-    assert np.all(np.abs(told.curve.log_time - truth) <= told.curve.half_width)
-    assert np.all(told.curve.half_width[0, 1:-1] < plain.half_width[0, 1:-1])
-    ends = [0, -1]
-    assert told.share[0, ends].tolist() == [0, 0]
-    assert told.curve.log_time[0, ends].tolist() == plain.log_time[0, ends].tolist()
-    assert told.curve.half_width[0, ends].tolist() == plain.half_width[0, ends].tolist()
 
 
 def test_donors_that_were_not_run_between_either_have_no_say():
@@ -220,13 +128,6 @@ def test_a_donor_whose_runs_scatter_keeps_its_say_beyond_its_last_one():
     told = donated_curve(here, noisy, np.arange(4)[None], np.array([32.0, 33.0]))
     assert np.all(told.weights > 0.15)
     assert told.curve.half_width[0, 1] == pytest.approx(told.curve.half_width[0, 0], rel=0.25)
-
-
-def test_between_own_counts_that_are_near_donors_that_scatter_say_little():
-    noisy = [law(1, 60, COUNTS) | {8: 8.5 * factor} for factor in (0.3, 0.7, 1.5, 3.0)]
-    plain, told = between(noisy, np.array([8.0]), known=(4, 16))
-    assert told.share[0, 0] < 0.5
-    assert abs(told.curve.log_time - plain.log_time).item() < plain.half_width.item()
 
 
 def test_series_are_answered_alike_alone_and_together():

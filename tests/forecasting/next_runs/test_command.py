@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 
 import pytest
 
@@ -14,45 +13,6 @@ ROWS = [(p, n, 1 + 0.5 * n / p + 0.1 * p**0.5) for p in (1, 2, 4, 8) for n in (1
 @pytest.fixture
 def sizes(file):
     return file("p,n,time_s\n" + "".join(f"{p},{n},{t}\n" for p, n, t in ROWS), "sizes.csv")
-
-
-def test_series_are_planned_for_each(parcast, machines):
-    said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", "--json")
-    assert {run["machine"] for run in json.loads(said.out)["plan_runs"]} == {"T3E", "SP"}
-    assert "T3E: reduces" in parcast("forecast", machines, "-p", "64", "--plan-runs", "1").out
-
-
-STUDY = "examples/finite_difference/times.csv"
-
-
-def test_runs_are_planned_with_other_machines_as_donors(parcast, file, monkeypatch):
-    from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.timings.tables.files import read_measurements
-
-    monkeypatch.chdir(ROOT)
-    told = read_measurements(STUDY)
-    expected = plan_runs(
-        told.select(machine="SP", p=1),
-        p=64,
-        donors=told.select(machine=["T3E", "O2000"]),
-        runs=2,
-        upto=32,
-    )
-    asked = ("--target", "SP", "--hold-out", "2,4,8,16,32,64", "-p", "64")
-    asked = ("forecast", STUDY, *asked, "--plan-runs", "2", "--upto", "32")
-    said = parcast(*asked, "--json")
-    assert (said.status, said.err) == (0, "")
-    planned = json.loads(said.out)["plan_runs"]
-    assert planned == [run.to_document() for run in expected]
-    assert len(planned) == 1
-    assert planned[0]["target_width_before"] > 20
-    shown = parcast(*asked).out
-    assert "run 1       SP: reduces the extrapolation to p = 64 from 64x to 8x" in shown
-
-    here = file("p,time_s\n4,30\n", "here.csv")
-    said = parcast("forecast", here, "--donors", STUDY, "-p", "32", "--plan-runs", "1", "--json")
-    (run,) = json.loads(said.out)["plan_runs"]
-    assert run["target_width_after"] < run["target_width_before"]
 
 
 def test_nothing_worth_running_is_said(parcast, sizes):

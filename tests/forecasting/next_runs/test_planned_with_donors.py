@@ -1,15 +1,13 @@
 """`parcast.forecasting.next_runs.method`: told half-widths against forecasts made again."""
 
 import numpy as np
-import pytest
 
 from parcast.forecasting.donors.curve import Timings, donated_curve
-from parcast.forecasting.next_runs.method import DonatedPlan, shortened
+from parcast.forecasting.next_runs.method import DonatedPlan
 from parcast.forecasting.own_runs.measured import NORMAL_90
 
 COUNTS = 2.0 ** np.arange(8)
 OF, ALIKE = np.arange(5)[None], np.ones((1, 5))
-NAMES = ("p", "time")
 TARGETS, MADE = np.array([128.0, 64.0]), np.array([8.0, 16.0, 32.0])
 
 
@@ -67,29 +65,6 @@ def test_from_one_own_count_a_run_does_what_the_forecast_made_again_says():
     assert plan.share.tolist() == [[1, 1]]
     expected = [again(plan.here, *run) for run in zip(MADE, times, strict=True)]
     np.testing.assert_allclose(after(plan, MADE, times), expected)
-
-
-def test_what_own_runs_tell_follows_the_rule_for_own_runs():
-    plan, times = begun(3)
-    assert np.all((plan.share > 0) & (plan.share < 1))
-    told = np.array([again(plan.here, *run) for run in zip(MADE, times, strict=True)])
-    ruled = plan.half_width * shortened(np.log(TARGETS), np.log(MADE), np.log(COUNTS[:3]))
-    mixed = plan.share * told + (1 - plan.share) * ruled
-    np.testing.assert_allclose(after(plan, MADE, times), mixed)
-
-
-@pytest.mark.parametrize("own", [1, 3])
-def test_one_run_follows_on_the_other(own):
-    plan, times = begun(own)
-    one = np.zeros(1, dtype=int)
-    half_width, share = plan.after(one, MADE[1:2], times[1:2])
-    following = plan.with_runs(one, MADE[1:2], times[1:2], half_width=half_width, share=share)
-    np.testing.assert_allclose(following.half_width, after(plan, MADE, times)[1:2])
-    assert following.here.p.tolist() == [[*COUNTS[:own], 16.0]]
-    told = donated_curve(following.here, DONORS, OF, TARGETS, ALIKE)
-    np.testing.assert_allclose(following.share, told.share)
-    assert np.all(following.share < plan.share)
-    assert np.all(after(following, MADE[2:], times[2:]) < following.half_width)
 
 
 def test_no_promise_is_below_the_noise_of_the_runs():

@@ -53,18 +53,6 @@ def test_runs_follow_on_each_other_and_each_narrows(study):
     assert plan_runs(here, p=64, donors=elsewhere, runs=1, beyond=True) == found[:1]
 
 
-@pytest.mark.parametrize("target", ["T3E", "SP", "O2000"])
-def test_a_run_as_it_was_forecast_narrows_the_interval_the_more_the_larger_it_is(study, target):
-    others = [name for name in ("T3E", "SP", "O2000") if name != target]
-    elsewhere, here = study.select(machine=others), study.select(machine=target, p=1)
-    widths = [width(forecast(here, p=64, donors=elsewhere))]
-    for count in (2, 4, 8):
-        time = forecast(here, p=[count], donors=elsewhere).time.item()
-        more = Measurements(p=[1, count], time=[here.time[0], time])
-        widths.append(width(forecast(more, p=64, donors=elsewhere)))
-    assert widths == sorted(widths, reverse=True)
-
-
 def test_counts_costs_and_the_largest_count_are_kept_to():
     assert [x.at["p"] for x in plan_runs(ONE, p=64, donors=FAR, counts=[13], runs=3)] == [13]
     assert max(x.at["p"] for x in plan_runs(ONE, p=64, donors=FAR, upto=16)) <= 16

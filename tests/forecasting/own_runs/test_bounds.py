@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from parcast.forecasting.own_runs import bounds
-from parcast.forecasting.own_runs.bounds import LogTimes, given_bounds
 
 
 def test_numbers_above_bounds_are_those_of_the_truncated_distribution():
@@ -25,20 +24,3 @@ def test_numbers_above_many_bounds_fill_every_dimension():
     z, weight = bounds._above(np.zeros(many), np.eye(many))
     expected = stats.halfnorm.mean()
     assert weight @ z == pytest.approx(np.full(many, expected), abs=0.04)
-
-
-def test_an_end_of_an_interval_is_a_twentieth_of_the_distribution():
-    told = LogTimes(np.array([1.0]), np.array([0.5]), np.array([0.3]))
-    below, above = told.sides
-    for end, quantile in zip((1 - below, 1 + above), (0.05, 0.95), strict=True):
-        z = bounds._normal_of(end, told)
-        assert stats.norm.cdf(z) == pytest.approx(quantile)
-        assert bounds._log_time_of(z, told) == pytest.approx(end)
-
-
-def test_bounds_only_raise_answers_and_hold_at_their_places():
-    told = LogTimes(*np.full((3, 2), [[0.0], [0.5], [0.0]]))
-    own, other = np.array([[1, -0.4], [-0.4, 1]]), np.array([[1, -0.4], [-0.4, -0.4]])
-    found = given_bounds(told, told, np.array([0.3, -0.1]), own, other)
-    assert found.log_time[0] - found.sides[0][0] >= 0.3
-    assert np.all(found.log_time >= told.log_time)

@@ -5,7 +5,6 @@ import pytest
 
 from parcast.forecasting.forecast import forecast, largest_regions
 from parcast.forecasting.own_runs.call_paths import profile_of
-from parcast.forecasting.result import one_series
 from parcast.timings.measurements import Measurements
 
 P = np.array([1.0, 2, 4, 8, 16])
@@ -102,20 +101,6 @@ def test_each_machine_has_a_tree_of_its_own():
     assert told.time[len(PATHS) :] == pytest.approx(alone.time, rel=1e-12)
 
 
-def test_a_path_measured_at_other_counts_is_part_of_its_callers_own_time():
-    runs = profile()
-    fewer = runs.select(p=[1, 2, 4, 8, 16])
-    columns = {name: list(column) for name, column in fewer.columns.items()}
-    drop = [
-        i
-        for i, (path, p) in enumerate(zip(columns["callpath"], columns["p"], strict=True))
-        if path == "main->reduce->MPI_Allreduce" and p == 1
-    ]
-    columns = {name: [v for i, v in enumerate(c) if i not in drop] for name, c in columns.items()}
-    told = forecast(Measurements(**columns), p=64)
-    assert len(told.notes) == len(PATHS)
-
-
 def test_the_regions_that_take_over_come_first():
     told = largest_regions(forecast(profile(), p=[32, 1024]), top=3)
     labels = [note.label for note in told.notes]
@@ -128,28 +113,3 @@ def test_the_regions_that_take_over_come_first():
     assert told.time.shape == (3, 2)
     assert {"share", "share_measured"} <= told.to_document()["series"][0].keys()
     assert "own share: of the time of all call paths, without callees" in str(told)
-
-
-def test_lines_of_a_figure_go_through_the_times_of_the_table():
-    told = forecast(profile(noise=0.02), p=[16, 64, 256])
-    assert told.curve.at([16, 64, 256]).time == pytest.approx(told.time, rel=1e-9)
-    some = largest_regions(told, top=2)
-    assert some.curve.at([16, 64, 256]).time == pytest.approx(some.time, rel=1e-9)
-    one = one_series(some, 1)
-    assert one.curve.at([16, 64, 256]).time[0] == pytest.approx(some.time[1], rel=1e-9)
-
-
-def test_one_run_and_donors_are_enough_for_a_tree():
-    one = profile(p=np.array([8.0]))
-    told = forecast(one, p=64, donors=profile(machine="B"))
-    assert told.time.shape == (len(PATHS),)
-    assert np.all(np.isfinite(told.time))
-
-
-def test_thousands_of_call_paths_share_one_pass():
-    count = 2000
-    paths = ["main", *(f"main->f{i}" for i in range(count))]
-    time = np.concatenate([[count * 8 / P + count], np.tile(8 / P + 1, (count, 1))]).ravel()
-    runs = Measurements(p=np.tile(P, count + 1), callpath=np.repeat(paths, len(P)), time=time)
-    told = forecast(runs, p=64)
-    assert told.time[0] == pytest.approx(told.time[1:].sum(), rel=1e-9)

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting.own_runs import measured as doubt
-from parcast.forecasting.own_runs.ensemble import extrapolate
 from parcast.forecasting.own_runs.measured import WIDEST, curve_from, unknown_slope
 
 NOISE = 0.01
@@ -71,64 +70,7 @@ def test_between_two_counts_the_line_is_straight_in_log_log(table, part, which):
     assert curve(p, time, [target]).log_time[0, 0] == pytest.approx(expected, abs=1e-4)
 
 
-@given(table=plausible(), part=st.floats(0.01, 0.99), which=st.integers(0, 4))
-def test_between_two_counts_the_doubt_is_that_of_the_distance_and_the_bend(table, part, which):
-    p, time = table
-    i = which % (len(p) - 1)
-    x, slopes = np.log(p), np.diff(np.log(time)) / np.diff(np.log(p))
-    at = x[i] + part * (x[i + 1] - x[i])
-    around = [abs(slopes[j] - slopes[i]) for j in (i - 1, i + 1) if 0 <= j < len(slopes)]
-    expected = doubt.between(
-        distance=min(at - x[i], x[i + 1] - at), bend=max(around, default=np.nan)
-    )
-    found = curve(p, time, [np.exp(at)]).half_width[0, 0]
-    assert found == pytest.approx(np.hypot(expected, noise_alone()), rel=1e-6)
-
-
 # Beyond the measured counts.
-
-
-def plain_beyond(p, time, target):
-    """Log time and the ends of its interval beyond the last of counts, ordered that way."""
-    valid = np.ones((1, len(p)), dtype=bool)
-    said = extrapolate(p[None], time[None], valid, np.array([[target]]))
-    log_time = said.log_time[0, 0]
-    reach = abs(np.log(target / p[-1]))
-    width = doubt.beyond(
-        reach=reach, disagreement=said.disagreement[0, 0], backtest=said.backtest[0]
-    )
-    more = doubt.hidden(reach=reach, change=log_time - np.log(time[-1]), noise=NOISE)
-    down = float(np.hypot(width, noise_alone()))
-    return log_time, (log_time - down, log_time + down + float(more))
-
-
-@given(table=plausible())
-def test_just_beyond_the_last_count_a_forecast_joins_what_was_measured_there(table):
-    p, time = table
-    said = curve(p, time, [p[-1], p[-1] * (1 + 1e-9)])
-    assert said.log_time[0, 1] == pytest.approx(said.log_time[0, 0], abs=1e-6)
-
-
-@given(table=plausible(), reach=st.floats(1.01, 100))
-def test_beyond_the_largest_count_the_doubt_is_that_of_the_extrapolation(table, reach):
-    p, time = table
-    target = reach * p[-1]
-    log_time, ends = plain_beyond(p, time, target)
-    said = curve(p, time, [p[0], target])
-    assert said.log_time[0, 1] == pytest.approx(log_time, abs=1e-9)
-    assert [x[0, 1] for x in said.ends] == pytest.approx(ends, abs=1e-6)
-    assert said.reach[0, 1] == pytest.approx(reach)
-
-
-@given(table=plausible(smallest=4), reach=st.floats(1.01, 16))
-def test_below_the_smallest_count_it_is_the_same_with_the_counts_turned_round(table, reach):
-    p, time = table
-    target = p[0] / reach
-    log_time, ends = plain_beyond(p[::-1], time[::-1], target)
-    said = curve(p, time, [target, p[-1]])
-    assert said.log_time[0, 0] == pytest.approx(log_time, abs=1e-9)
-    assert [x[0, 0] for x in said.ends] == pytest.approx(ends, abs=1e-6)
-    assert said.reach[0, 0] == pytest.approx(reach)
 
 
 def test_one_processor_is_forecast_from_growing_logarithmic_times():
@@ -178,17 +120,6 @@ def test_a_series_padded_in_a_batch_is_answered_as_it_is_alone(tables):
             np.testing.assert_allclose(
                 getattr(together, name)[i], getattr(alone, name)[0], rtol=1e-6, atol=1e-6
             )
-
-
-def test_the_backtest_is_that_of_the_largest_count_whichever_way_is_asked():
-    p, time = np.array([4.0, 8, 16, 32]), np.array([10.0, 6, 4, 3.5])
-    up, down = curve(p, time, [64]), curve(p, time, [1])
-    assert down.backtest == up.backtest
-    np.testing.assert_array_equal(down.weights, up.weights)
-    valid = np.ones((1, 4), dtype=bool)
-    said = extrapolate(p[None], time[None], valid, np.array([[64.0]]))
-    assert up.backtest == said.backtest
-    assert up.without_last == said.without_last
 
 
 def test_counts_close_together_leave_the_slope_open():

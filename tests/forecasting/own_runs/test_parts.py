@@ -75,15 +75,6 @@ def test_what_runs_cannot_exclude_is_in_the_interval(noise):
     assert np.all(told.lower[:, 0] <= 1 - told.upper[:, 1:].max(axis=1) + 0.02)
 
 
-def test_padding_says_nothing():
-    time = LAWS["growing"](P)
-    place, at = np.arange(10) < 8, np.array([[128.0]])
-    padded, longer = (np.where(place, np.pad(x, ((0, 0), (0, 2))), np.nan) for x in (P, time))
-    parts, _ = split_one(longer, padded, count=8).at(at)
-    alone, _ = split_one(time).at(at)
-    assert np.median(parts, axis=2) == pytest.approx(np.median(alone, axis=2), abs=1)
-
-
 def test_versions_that_are_the_same_have_the_same_parts():
     time = np.stack([96 / P + 5, 96 / P + 6])
     parts, _ = split(P, time, np.array([8]), np.full((2, *P.shape), 1e-6)).at(P)

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 import parcast
 from parcast.errors import FitFailed
-from parcast.forecasting.own_runs.cut_off import correlations
-from parcast.forecasting.surface.cut_off import _correlation_of, _field_between
 from parcast.timings.measurements import Measurements
 
 P, N = (x.ravel() for x in np.meshgrid([1, 2, 4, 8, 16], [100, 200, 400], indexing="ij"))
@@ -69,14 +67,6 @@ def test_bounds_belong_to_their_program():
     assert found[:, 0] == pytest.approx(told(RUNS, [32], n=400)[:, 0], rel=1e-12)
 
 
-def test_at_a_single_value_errors_go_along_as_those_along_p():
-    measured, at = np.array([1.0, 4, 16]), np.array([2.0, 8, 10, 32, 64])
-    found = _correlation_of(measured[:, None])(at[:, None], at[:, None])
-    assert np.array_equal(found, correlations(at, at, measured))
-    bound = RUNS.select(n=400).with_cut_off(p=64, n=400, time=350)
-    assert np.all(told(bound, [64], n=400) > 350)
-
-
 def test_at_another_value_than_the_single_one_stopped_runs_are_left_out():
     alone = RUNS.select(n=400)
     bound = alone.with_cut_off(p=[8, 64], n=[800, 400], time=[900, 400])
@@ -130,27 +120,6 @@ def test_planned_runs_take_as_long_as_the_forecast_with_the_bound():
     for run in parcast.plan_runs(bound, 128, runs=2, n=400):
         here = told(bound, [int(run.at["p"])], n=run.at["n"]).ravel()
         assert (run.lower, run.time, run.upper) == pytest.approx(tuple(here))
-
-
-def test_errors_of_one_place_are_one_and_those_at_a_run_none():
-    runs = np.array([[1.0, 10], [4, 10], [1, 40], [4, 40], [2, 20]])
-    at = np.array([[2.0, 20], [8, 80], [16, 80], [1000, 4000]])
-    found = _field_between(runs)(at, at)
-    assert found[0, 1:].tolist() == [0, 0, 0]
-    assert np.diag(found).tolist() == [1, 1, 1, 1]
-    assert 1 > found[1, 2] > found[1, 3] > -1e-3
-    assert np.linalg.eigvalsh(found).min() > 0
-
-
-def test_beyond_own_counts_most_of_the_error_goes_along_as_along_p():
-    runs = np.array([[1.0, 10], [2, 10], [4, 10], [1, 40], [2, 40]])
-    at = np.array([[8.0, 10], [16, 10], [8, 40], [3, 10]])
-    found, field = _correlation_of(runs)(at, at), _field_between(runs)(at, at)
-    along_p = correlations(at[:2, 0], at[:2, 0], np.array([1.0, 2, 4]))[0, 1]
-    assert found[0, 1] == pytest.approx(0.85 * along_p + 0.15 * field[0, 1])
-    assert found[0, 2] == pytest.approx(np.sqrt(0.15) * field[0, 2])
-    assert found[2, 3] == field[2, 3]
-    assert np.linalg.eigvalsh(found).min() > 0
 
 
 def test_along_a_table_without_p_a_bound_is_told_and_drawn_at_its_place():

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast.forecasting.next_runs.method import plan_of
 from parcast.forecasting.own_runs.measured import curve_from
-from parcast.forecasting.surface.kriging import krige, vary_together
 from parcast.forecasting.surface.method import OWN_SHARE, coordinates_of, forecast_surface
 
 P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
@@ -159,53 +157,6 @@ def test_an_axis_with_zero_is_taken_as_it_is():
     told = grid(P, [0.0, 1.0, 2.0])
     said = forecast_surface(told, 1 / told[:, 0] + told[:, 1], np.array([[256.0, 1.5]]))
     assert np.all(np.isfinite(said.log_time))
-
-
-def test_a_surface_goes_through_what_was_measured_and_knows_where():
-    u = grid(np.linspace(-1, 1, 4), np.linspace(-1, 1, 3))
-    log_time = 2 + u[:, 0] - 0.5 * u[:, 1] + 0.3 * u[:, 0] * u[:, 1]
-    surface = krige(u, log_time, doubling=1.0)
-    told, spread = surface.with_spread(np.array([[0.1, 0.2], [3.0, 3.0]]))
-    assert told[0] == pytest.approx(2 + 0.1 - 0.1 + 0.3 * 0.02, abs=0.02)
-    assert spread[1] > 10 * spread[0]
-    np.testing.assert_allclose(surface.log_time(u), log_time, atol=0.02)
-
-
-def test_a_run_takes_away_the_deviation_where_it_is_made():
-    u = np.array([[-1.0, -1.0], [0.0, -1.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, 1.0]])
-    surface = krige(u, u.sum(axis=1), doubling=1.0)
-    corner, beside = np.array([[1.0, 1.0]]), np.array([[0.0, 0.0]])
-    before = surface.with_spread(corner)[1]
-    there, near = (surface.left_after(corner, x) for x in (corner, beside))
-    assert there < near < before
-    again = surface.with_run(corner[0], 2.0).with_spread(corner)[1]
-    np.testing.assert_allclose(again, there, rtol=1e-6)
-
-
-def test_which_axes_vary_together():
-    assert vary_together(grid(P, N)).all()
-    lines = np.unique(np.concatenate([grid(P, [100.0]), grid([1.0], N)]), axis=0)
-    assert vary_together(lines).tolist() == [[True, False], [False, True]]
-
-
-def test_a_planned_run_never_widens_and_more_runs_narrow_more():
-    told = grid(P[:5], N[:3])
-    asked = np.array([[256.0, 330.0], [64.0, 500.0]])
-    said = forecast_surface(told, stencil(told), asked)
-    plan = plan_of(said, told, asked)
-    runs = np.log(grid(P, N))
-    after = plan.after(runs)
-    assert np.all(after.half_width() <= plan.doubts.half_width() + 1e-9)
-    following = plan.with_run(runs[-1], 0.0)
-    assert np.all(following.doubts.half_width() <= plan.doubts.half_width() + 1e-9)
-
-
-def test_noise_is_carried_along_p_alone_as_in_a_series():
-    p, time = P[:, None], stencil(np.column_stack([P, np.full((len(P), 2), [200.0, 0.1])]))
-    asked = np.array([[0.5], [1.0], [3.0], [256.0], [1024.0]])
-    said = forecast_surface(p, time, asked, 0.05)
-    curve = curve_from(P[None], time[None], np.array([len(P)]), np.array([0.05]), asked[:, 0])
-    np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
 
 
 def test_sizes_with_different_numbers_of_own_counts_are_asked_for_together():

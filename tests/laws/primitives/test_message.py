@@ -43,12 +43,6 @@ def test_no_other_line_of_costs_fits_better(times, t0, byte):
     assert fit.error <= other + 1e-9
 
 
-def test_of_many_runs_some_are_fitted():
-    sizes = np.arange(5000.0)
-    fit = fit_message(sizes, 1e-6 + sizes / 1e9)
-    assert 1 / fit.byte == pytest.approx(1e9)
-
-
 @pytest.mark.parametrize("first", [64.0, 8192.0, 2.0**18])
 def test_a_switch_of_the_protocol_is_found_where_it_is(first):
     sizes = SIZES[1:]
@@ -100,16 +94,6 @@ def test_a_protocol_that_announces_long_messages_does_not_bend():
     assert curve.time([100, 8191, 8192]) == pytest.approx(
         [1.1e-6, 9.191e-6, 1.016384e-4], rel=1e-3
     )
-
-
-@given(t0=startups, rate=rates)
-def test_without_a_bend_all_lines_are_one(t0, rate):
-    times = t0 + SIZES / rate
-    curve = fit_messages(SIZES, times)
-    assert (curve.startup, curve.byte) == pytest.approx((t0, 1 / rate), rel=1e-6)
-    long = fit_long_messages(SIZES, times)
-    assert long.first == 2**16
-    assert long.time(2.0**22) == pytest.approx(times[-1], rel=1e-6)
 
 
 @pytest.mark.parametrize(

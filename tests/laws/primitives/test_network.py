@@ -127,17 +127,6 @@ def test_an_alltoall_has_the_size_that_is_given():
     assert time - startup == pytest.approx(56 * BYTE * 3000, rel=1e-3)
 
 
-def test_where_all_sizes_get_the_same_it_does_not_matter():
-    sent = exchange(lambda p: p * (p - 1) * BYTE)
-    told = network_keys(LINE, exchange=sent, message_sizes={4: 100.0})
-    assert told == network_keys(LINE, exchange=sent)
-    two = {p: {8: x[8], 262144: x[262144]} for p, x in sent.items()}
-    assert (
-        "*("
-        not in network_keys(LINE, exchange=two, message_sizes={4: 9.0})["network"]["saturation"]
-    )
-
-
 def tree(p):
     return np.log2(p) * STARTUP
 
@@ -176,11 +165,3 @@ def test_what_cannot_be_read_is_refused():
         network_keys({8: 1e-6})
     with pytest.raises(FitFailed, match="Longer messages must take more time"):
         network_keys({8: 1e-6, 64: 1e-6})
-
-
-def test_of_many_counts_some_are_heard():
-    sent = {p: short_ones(p) for p in COUNTS}
-    sizes = {p: 1e6 / p**2 for p in range(2, 65)}
-    found = machine(exchange=sent, message_sizes=sizes)
-    one = machine(exchange=sent, message_sizes={64: sizes[64]})
-    assert together(found, 64) == pytest.approx(together(one, 64), rel=1e-3)

@@ -46,15 +46,6 @@ def test_times_that_never_grow_with_the_bytes_have_no_bandwidth():
     assert "bandwidth" not in fit.described()
 
 
-@pytest.mark.parametrize(
-    ("name", "messages"), [("send", 1), ("receive", 1), ("broadcast", 4), ("allreduce", 8)]
-)
-def test_without_figures_a_primitive_is_a_tree_of_messages(name, messages):
-    machine = Machine(network={"latency": "10 us", "bandwidth": "1 GB/s"})
-    told = primitive_time(name, machine, {"p": np.array([1.0, 16])}, np.asarray(1e6))
-    assert told == pytest.approx([0, messages * (1e-5 + 1e-3)])
-
-
 def test_bytes_without_a_rate_are_refused():
     one = {"p": np.array([2.0])}
     with pytest.raises(ParameterError, match=r"network\.bandwidth must be given .* of kind send"):

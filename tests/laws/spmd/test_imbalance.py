@@ -8,7 +8,6 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import DEMANDED
-from parcast.laws.spmd.imbalance import Groups, dealt
 from parcast.laws.spmd.law import SpmdPhase
 
 KINDS = ("synchronous", "striped", "clustered")
@@ -47,14 +46,6 @@ def test_an_imbalance_of_1_is_none(kind):
         == times(balanced, 1, 4, 16).tolist()
     )
     assert times(phase(kind), 1).tolist() == times(balanced, 1).tolist()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_next_to_no_imbalance_is_next_to_none(kind):
-    for variability in ("exponential", 0.3):
-        near = phase(kind, compute={"imbalance": 1 + 1e-9, "variability": variability})
-        none = phase(kind, compute={"imbalance": None, "heavy": None, "variability": variability})
-        assert times(near, 4, 16) == pytest.approx(times(none, 4, 16), rel=1e-6)
 
 
 def test_without_a_queue_the_heavy_processors_set_the_time():
@@ -96,15 +87,6 @@ def test_a_mixed_group_is_the_largest_of_both_kinds():
     )
     a, b = 1.5 * 4, 0.5 * 4
     assert times(of, 2) == pytest.approx(a + b - 1 / (1 / a + 1 / b))
-
-
-def test_clusters_get_their_groups_in_turn():
-    groups = Groups(
-        number=np.array([[11.0], [3.0]]), computing=np.ones((2, 1)), cv=np.zeros((2, 1))
-    )
-    found = dealt(groups, np.array([4.0]))  # 14 groups: 4, 4, 3, 3, the first 3 with a heavy one
-    assert found.count[:, 0].tolist() == [2, 1, 1]
-    assert found.customers[:, :, 0].tolist() == [[3, 1], [2, 1], [3, 0]]
 
 
 @pytest.mark.parametrize(
@@ -258,10 +240,3 @@ def test_an_approximation_is_said():
     assert any(text.startswith("Imbalanced processors that queue") for text in told.warnings)
     told = parcast.predict(Program(phase=[phase("striped")]), MACHINE, p=16)
     assert not any(text.startswith("Imbalanced") for text in told.warnings)
-
-
-def test_commands_answer_for_imbalanced_programs():
-    program = Program(phase=[phase("striped")])
-    assert parcast.explain(program, MACHINE, p=16).time > 0
-    assert parcast.plan(program, MACHINE, upto=16)
-    assert parcast.match(program, [MACHINE], p=16)

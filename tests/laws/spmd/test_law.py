@@ -10,8 +10,6 @@ from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
-from parcast.queueing.clusters import clusters
-from parcast.queueing.fixed_cycles import fixed_cycles_time
 
 DATA = Path(__file__).parents[1] / "data"
 KINDS = ("synchronous", "striped", "clustered")
@@ -144,50 +142,6 @@ def test_parts_add_up_and_are_never_negative(kind, bursts):
     assert all(np.all(x >= 0) for _, x in parts.components())
 
 
-def test_fixed_bursts_take_the_time_of_fixed_cycles():
-    found = phase(bursts="fixed").demands(Machine(), {"p": [16.0], "d": [1.0]})
-    expected = fixed_cycles_time(
-        16, cycles=5, delay=0.875, steady=0.0975, service=0.0375, delay_cv=1
-    ).value
-    assert found.queue == pytest.approx(0.0375)
-    assert time(phase(bursts="fixed"), 16) == pytest.approx(expected + 8.05, rel=1e-9)
-
-
-def slopes(of, asked_at, machine=None):
-    """Derivatives of a cycle, and the same by central differences."""
-    machine = machine or Machine()
-    asked = of.demands(machine, asked_at)
-    found = of.solve(asked)
-    step = 1e-5
-
-    def moved(name, factor):
-        at = {**asked_at, f"{name}*": factor}
-        return of.solve(of.demands(machine, at)).breakdown.time
-
-    def difference(name):
-        return (moved(name, 1 + step) - moved(name, 1 - step)) / (2 * step)
-
-    return asked, found, difference
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
-@pytest.mark.parametrize("variability", ["exponential", 0.3])
-def test_derivatives_are_those_of_differences(kind, bursts, variability):
-    of = phase(kind, bursts=bursts, compute={"variability": variability})
-    at = {"p": np.array([4.0, 12, 48])[:, None], "d": np.array([1.0, 3])}
-    asked, found, difference = slopes(of, at)
-    expected = {
-        "compute.serial": found.by_computing * asked.serial,
-        "communication.startup": found.by_delay * asked.startup,
-        "communication.transfer": (0.7 * found.by_delay + 0.3 * found.by_queue) * asked.transfer,
-        "io.transfer": found.by_io * (of.io_service(asked) - asked.io_startup),
-    }
-    for name, slope in expected.items():
-        both = np.broadcast_arrays(slope, difference(name))
-        np.testing.assert_allclose(*both, rtol=1e-4, atol=1e-6, err_msg=name)
-
-
 @pytest.mark.parametrize(("kind", "expected"), [("striped", 10.447022), ("clustered", 11.848773)])
 def test_the_published_reading_has_groups_as_customers(kind, expected):
     of = phase(kind, reading="published", communication={"group": 4})
@@ -212,19 +166,6 @@ def test_traffic_is_that_of_a_group_or_of_every_processor():
         for x in ("group", "processor")
     )
     assert float(each.queue) == pytest.approx(4 * float(once.queue))
-
-
-def test_unequal_clusters_take_the_time_of_the_largest():
-    of = phase("clustered")
-    asked = of.demands(Machine(), {"p": 10.0, "d": 4.0})
-    solved = clusters(
-        np.array([2.0, 3]),
-        np.array([2.0, 2]),
-        delay=5 * (7.6 / 10 + 0.4 + float(asked.delay)),
-        own=0.05 + 8 / 10,
-        shared=5 * float(asked.queue),
-    )
-    assert float(time(of, 10, 4)) == pytest.approx(3 / solved.throughput[1], rel=1e-12)
 
 
 def test_times_come_from_operations_messages_and_bytes():
@@ -462,17 +403,6 @@ def test_warnings_say_what_is_not_known():
     (said,) = unknown.warnings(Machine())
     assert "No contention in the network is assumed" in said
     assert not list(phase(bursts="fixed").warnings(Machine()))
-
-
-@pytest.mark.parametrize(
-    ("given", "cv"),
-    [("none", 0), ("exponential", 1), ("5%", 0.05), (0.3, 0.3), ("uniform", 3**-0.5)],
-)
-def test_variability_has_a_coefficient_of_variation(given, cv):
-    of = phase(compute={"variability": given}, io={"variability": given})
-    assert float(of.compute.law.cv) == pytest.approx(cv)
-    assert of.io.cv == pytest.approx(cv)
-    assert float(of.io.service_law.cv) == pytest.approx(cv)
 
 
 @pytest.mark.parametrize("kind", ["striped", "clustered"])
