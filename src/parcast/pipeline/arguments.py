@@ -129,7 +129,6 @@ def _signature(given: str | Mapping[str, str]) -> dict[str, str]:
 
 
 def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -> Any:
-    """Refuse what cannot be called."""
     function = given[name]
     if iscoroutinefunction(function):
         hint = "Write def; it may call asyncio.run."
@@ -141,7 +140,6 @@ def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -
 
 
 def _whole(given: Mapping[str, Any], name: str, *, least: int = 1) -> int | None:
-    """Check a whole number that may be left out."""
     value = given[name]
     return None if value is None else as_whole(name, value, least=least, hint="Or leave it out.")
 
@@ -163,6 +161,5 @@ def amount(name: str, given: float | None, *, hint: str) -> float | None:
 
 
 def _one_of(given: Mapping[str, Any], name: str, known: tuple[str, ...]) -> Any:
-    """Refuse a word that is not known."""
     require_one_of(name, given[name], known)
     return given[name]

@@ -128,7 +128,6 @@ def _result(
 
 
 def _given(result: "PipelineResult", outputs: Outputs, *, has_value: bool) -> int:
-    """Write the value, and show it and the run; give the status of what cannot be written."""
     from parcast.pipeline.values import saved
 
     paths = outputs.paths if has_value else ()

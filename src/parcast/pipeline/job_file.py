@@ -152,7 +152,6 @@ def _bound_names(tree: ast.Module) -> set[str]:
 
 
 def _lines(arguments: Sequence[str]) -> Iterator[str]:
-    """Lines of standard input."""
     if len(arguments) > 1:
         got = " ".join(map(shown, arguments))
         hint = "- stands for the lines of standard input; a file of that name is ./-"

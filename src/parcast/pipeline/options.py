@@ -168,8 +168,6 @@ class Running:
 
 
 def _telling(progress: Progress, name: str) -> Callable[[int, int | None, float | None], None]:
-    """Make what tells how far a run is, and how long the rest will take."""
-
     def told(done: int, total: int | None, remaining: float | None) -> None:
         words = counted(done, "item") if total is None else f"{done:,} of {total:,} items"
         if remaining is not None:

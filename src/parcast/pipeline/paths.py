@@ -56,7 +56,6 @@ def _within(folder: str) -> Iterator[str]:
 
 
 def _refuse(error: OSError) -> None:
-    """Say that a folder cannot be read."""
     raise ParameterError(
         error.filename or "folder",
         must="be readable",

@@ -58,7 +58,6 @@ class PipelineResult(Result):
     warnings: tuple[str, ...] = field(default=())
 
     def __repr__(self) -> str:
-        """Say in one line what ran."""
         on = counted(len(self.ranks), "rank")
         where = "" if self.is_root else "; the value is on rank 0"
         facts = f"{counted(self.items, 'item')} on {on}, {self.seconds:.3g} s{where}"

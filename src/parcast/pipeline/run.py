@@ -369,7 +369,6 @@ def _run(
 
 
 def _job(given: Mapping[str, Any]) -> Job:
-    """Make the job of the arguments."""
     job = job_of(given)
     if job.resumes and job.checkpoint is None:
         raise ParameterError(
@@ -381,7 +380,6 @@ def _job(given: Mapping[str, Any]) -> Job:
 
 
 def _checked(comm: MPI.Intracomm | None) -> MPI.Intracomm | None:
-    """Refuse what is no communicator."""
     if comm is not None:
         from mpi4py import MPI
 

@@ -38,7 +38,6 @@ def _beginning(value: str) -> str:
 
 
 def _columns(result: PipelineResult) -> Iterator[Column]:
-    """Give what each rank did."""
     ranks = result.ranks
     unit = common_unit([result.seconds])
     yield Column(title="rank", cells=[str(x.rank) for x in ranks])

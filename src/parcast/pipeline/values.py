@@ -109,7 +109,6 @@ def require_keys(keys: Iterable[Any], written: Callable[[Any], str] = _text_of) 
 
 
 def _require_utf8(text: str) -> None:
-    """Refuse text that a table cannot have."""
     if SURROGATE.search(text):
         raise TypeError(f"its text {text!a} is not Unicode, such as a file name that is not UTF-8")
 
@@ -190,7 +189,6 @@ def _temporary(name: str) -> Iterator[str]:
 
 
 def _write(path: str, value: Any) -> str:
-    """Write a value to a file, whole or not at all; give a warning."""
     return WRITERS[Path(path).suffix.lower()](path, value)
 
 

@@ -75,7 +75,6 @@ def command(
 
 
 def _give(result: "SortedFile", *, as_json: bool) -> None:
-    """Show what was done."""
     from parcast.files.document import json_pieces
 
     if as_json:

@@ -57,11 +57,9 @@ class Spans:
     length: int
 
     def __len__(self) -> int:
-        """Count the chunks."""
         return self.chunks
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Give the chunks."""
         for begin in range(0, self.length, self.chunk):
             yield begin, min(begin + self.chunk, self.length)
 

@@ -36,7 +36,6 @@ class SortedFile(Result):
     inputs: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in one line what was sorted."""
         return f"SortedFile({self.output}: {self.elements} x {self.dtype}, {self.seconds:.3g} s)"
 
     @property

@@ -265,7 +265,6 @@ def _peaks(written: Sequence[WrittenShard], ranks: int) -> tuple[float | None, .
 
 
 def _rank() -> int:
-    """Rank of this process, 0 without MPI."""
     mpi = sys.modules.get("mpi4py.MPI")
     return int(mpi.COMM_WORLD.Get_rank()) if mpi is not None else 0
 

@@ -87,7 +87,6 @@ def digest_of(content: bytes) -> str:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say what two signatures differ in."""
     said = []
     for name in dict.fromkeys((*now, *before)):
         was, is_now = before.get(name), now.get(name)
@@ -349,7 +348,6 @@ class RunCheckpoint:
                 self._path(node).unlink(missing_ok=True)
 
     def _path(self, node: Node) -> Path:
-        """Give the file of a node."""
         return self._folder / f"{'-'.join(map(str, node))}{ENDING}"
 
     def _is_contained(self, node: Node) -> bool:

@@ -212,7 +212,6 @@ class Coordinator:
 
     @property
     def _count(self) -> int:
-        """Number of reductions, of a run whose end is known."""
         assert self._end is not None
         if self.every is None:
             return 1
@@ -220,7 +219,6 @@ class Coordinator:
 
     @property
     def _oldest(self) -> int:
-        """Oldest item that is not done."""
         while self._firsts and self._firsts[0] not in self._open:
             heapq.heappop(self._firsts)
         pending = [span.first for span in self._spans if span.first < span.stop]
@@ -518,7 +516,6 @@ class Coordinator:
         return self._delivered - self._served >= max(UNSERVED, 2 * len(self.loads))
 
     def _block(self, first: int, level: int) -> TaskBlock:
-        """Block at an item."""
         reduction, local = divmod(first, self.every) if self.every else (0, first)
         node = Node(reduction, level, local // self.fan_in**level)
         stop = first - local + node.stop(self.fan_in, self._end_of(reduction))

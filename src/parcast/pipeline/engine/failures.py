@@ -52,7 +52,6 @@ class calling:  # noqa: N801 - it is used as a function, and would hide a StopIt
         """Begin."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Look at how it ended."""
         end_forked(self._forks, self._what)
         if error is not None and not is_interruption(error):
             raise function_failed(self._what, self._where, error) from error

@@ -42,13 +42,11 @@ class Turn:
         return self.may_be_interrupted and not self._depth
 
     def __enter__(self) -> None:
-        """Wait for it."""
         if threading.get_ident() == self._thread:
             self._depth += 1  # first: nothing interrupts in between
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
-        """Give it back."""
         self._lock.release()
         if threading.get_ident() == self._thread:
             self._depth -= 1
@@ -96,7 +94,6 @@ class Alarm:
         self._is_stopped = False
 
     def __enter__(self) -> Self:
-        """Take the timer of the process."""
         if self._is_used:
             self._begun = time.monotonic()
             self._timer = signal.setitimer(signal.ITIMER_REAL, 0)
@@ -144,7 +141,6 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), SOON))
 
     def _ring(self, _: int, frame: FrameType | None) -> None:
-        """Interrupt the main thread, if it is time."""
         if self._is_stopped:
             return
         if self._limit.is_over:

@@ -195,13 +195,11 @@ class EngineRank:
         self._refuse(self._limit.failure([f"{place}{self._where}"] if place else []))
 
     def _refusal(self, crash: BaseException) -> ParcastError:
-        """Describe the end of this rank."""
         if isinstance(crash, ParcastError):
             return crash
         return RunFailed(f"Rank {self._channel.rank} ended: {cause_of(crash).rstrip('.')}.")
 
     def _raise(self) -> None:
-        """Raise what ended the run, if something did."""
         if self.loop.failure is not None:
             raise self.loop.failure
 
@@ -238,7 +236,6 @@ class EngineRank:
         return False
 
     def _follow(self) -> None:
-        """Send the orders of the root."""
         assert self._root is not None
         try:
             for target, content, value in self._root.orders():
@@ -341,7 +338,6 @@ class EngineRank:
     def _sent(
         self, target: int, content: tuple[Any, ...], value: Any, first: int, stop: int
     ) -> int:
-        """Send a result, or say that it cannot be sent."""
         try:
             return self._channel.send(target, content, value)
         except FAILURES as error:
@@ -518,7 +514,6 @@ class EngineRank:
             self._sent(server, ("reduction", shard, first, stop), value, first, stop)
 
     def _serve(self, reduction: Reduction) -> None:
-        """Give a completed reduction to who wants it."""
         size = size_of(reduction.value) if self._job.is_traced else 0.0
         first, stop = reduction.first, reduction.stop
         with Lap() as lap:

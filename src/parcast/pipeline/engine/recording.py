@@ -80,12 +80,10 @@ class Lap:
     begun = seconds = processor = 0.0
 
     def __enter__(self) -> Self:
-        """Begin."""
         self._processor = thread_time()
         self.begun = perf_counter()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
         self.seconds = perf_counter() - self.begun
         self.processor = thread_time() - self._processor

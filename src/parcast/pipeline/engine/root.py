@@ -233,7 +233,6 @@ class Root:
             )
 
     def _posted(self, order: Order) -> Iterator[Posted]:
-        """Give the messages of an order."""
         match order:
             case Grant(rank, block, shards):
                 items = self.items.take(block.first, block.stop)
@@ -253,7 +252,6 @@ class Root:
 
 
 def _coordinator(job: Job, items: Items, ranks: int) -> Schedule:
-    """Make the schedule of a job."""
     if job.schedule == "source":
         static: Schedule = load(STATIC)(ranks, job.pipelines)
         return static

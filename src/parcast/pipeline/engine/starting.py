@@ -131,7 +131,6 @@ def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
 
 
 def _print(*lines: str) -> None:
-    """Print what a task or mpiexec has printed."""
     with suppress(ValueError, OSError):  # it is closed
         print(*lines, sep="", end="", file=sys.stderr)  # noqa: T201 - it is what they print
 
@@ -367,7 +366,6 @@ def _packed(item: Any) -> PackedValue:
 
 
 def _value_of(pickled: bytes, first: int, stop: int) -> Any:
-    """Make the result of some items again."""
     try:
         return pickle.loads(pickled)
     except FAILURES as error:
@@ -386,7 +384,6 @@ def _last_said(connection: Connection) -> ParcastError | None:
 
 
 def _how_ended(status: int) -> tuple[str, str]:
-    """Say how a rank has ended, and what to do about it."""
     if status >= 0:
         return (
             f"ended its process with status {status}",

@@ -41,7 +41,6 @@ class ValueStore:
         self._in_memory = 0.0
 
     def __contains__(self, name: Node) -> bool:
-        """Tell whether a value is here."""
         return name in self._kept
 
     def put(self, name: Node, value: Any, items: tuple[int, int] = (0, 1)) -> float:
@@ -133,5 +132,4 @@ def _read(kept: KeptValue) -> Any:
 
 
 def _why(failure: BaseException) -> str:
-    """Say what the system says."""
     return (getattr(failure, "strerror", None) or str(failure)).lower()

@@ -155,7 +155,6 @@ class HostItems(Supply):
         return bool(self._here) or self._end is not None
 
     def __next__(self) -> Any:
-        """Wait for the next item."""
         while not self._here:
             if self._end is not None:
                 raise self._end
@@ -163,7 +162,6 @@ class HostItems(Supply):
         return self._here.popleft()
 
     def _take(self, items: Sequence[Any], has_ended: bool, was_stopped: bool) -> None:
-        """Take what has come."""
         self._here += items
         if was_stopped or has_ended:
             self._end = Stopped if was_stopped else StopIteration
@@ -194,7 +192,6 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _unpickled(functions: bytes) -> Any:
-    """Make the job again."""
     try:
         return pickle.loads(functions)
     except FAILURES as error:

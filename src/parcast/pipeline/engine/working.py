@@ -170,7 +170,6 @@ def parcel(index: int, item: Any, pickled: Callable[[Any], PackedValue] = packed
 
 
 def _opened(index: int, item: Parcel | Unsendable) -> Any:
-    """Give back the item that was sent."""
     if isinstance(item, Unsendable):
         raise ItemFailed(item.failure)
     try:
@@ -249,7 +248,6 @@ class BlockWork:
         return Done(values, skipped, self._retried)
 
     def _failure(self, failed: ItemFailed) -> ParcastError:
-        """Say which item failed."""
         cause = failed.__cause__
         if type(cause) is RunFailed:
             return at_place(cause, f"Item {failed.failure.index}", self._where)
@@ -284,7 +282,6 @@ class BlockWork:
         raise AssertionError
 
     def _called(self, item: Any) -> Any:
-        """Call the task on an item."""
         if self._has_state:
             return self._job.task(item, self._state)
         return self._job.task(item)

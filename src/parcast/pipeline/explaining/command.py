@@ -83,7 +83,6 @@ def command(
 
 
 def _schedule(ranks: int, options: dict[str, Any]) -> "Result":
-    """Expand the schedule."""
     from parcast.pipeline.explaining.explain import explain_pipeline
 
     given = {name: value for name, value in options.items() if value is not None}

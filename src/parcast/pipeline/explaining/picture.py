@@ -83,7 +83,6 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
 
 
 def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
-    """Draw what each rank does in each step, rank 0 at the top."""
     steps = min(result.steps + 1, MOST_STEPS)
     shown = [x for x in result.activities if x.step < steps]
     has_texts = steps <= MOST_TEXTS and result.ranks <= MOST_TEXTS

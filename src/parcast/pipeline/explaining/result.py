@@ -96,7 +96,6 @@ class PipelineSchedule(Result):
         return len(self.activities) / (self.ranks * (self.steps + 1))
 
     def __repr__(self) -> str:
-        """Say in one line what it is."""
         pipelines = f"{self.pipelines} x " if self.pipelines > 1 else ""
         return (
             f"PipelineSchedule({self.schedule}, {pipelines}{self.ranks} ranks, {self.steps} steps)"

@@ -23,7 +23,6 @@ class SeenSpans:
     end: Array  # [s]
 
     def __len__(self) -> int:
-        """Count them."""
         return len(self.rank)
 
 
@@ -37,7 +36,6 @@ class SeenMessages:
     received: Array  # [s]
 
     def __len__(self) -> int:
-        """Count them."""
         return len(self.source)
 
 

@@ -64,7 +64,6 @@ def title_of(result: PipelineSchedule) -> str:
 
 
 def _left_out(result: PipelineSchedule) -> str:
-    """Say that steps are not shown."""
     if result.steps < MOST_ROWS:
         return ""
     return f"the first {MOST_ROWS} of {result.steps + 1} steps are shown. All of them"
@@ -121,7 +120,6 @@ def _legend(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
 def _cells(
     activities: Sequence[Activity], step: int, ranks: int, to: dict[tuple[int, int], int]
 ) -> list[str]:
-    """Write what each rank does in a step."""
     cells = [f">{to[step, rank]}" if (step, rank) in to else NOTHING for rank in range(ranks)]
     for activity in activities:
         rank = activity.rank
@@ -217,7 +215,6 @@ def _tree_table(result: PipelineSchedule) -> Table | None:
 
 
 def _facts(result: PipelineSchedule) -> Iterator[Fact]:
-    """Say what follows from the schedule."""
     if result.is_source:
         yield from _facts_of_source(result)
     else:
@@ -226,7 +223,6 @@ def _facts(result: PipelineSchedule) -> Iterator[Fact]:
 
 
 def _facts_of_source(result: PipelineSchedule) -> Iterator[Fact]:
-    """Say what follows from the published schedule."""
     size, depth = result.ranks, result.depth
     if size == 1:
         yield Fact("work", "one rank works on all items and delivers each result")

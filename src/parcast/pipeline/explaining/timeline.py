@@ -72,7 +72,6 @@ class Timeline(Result):
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in one line what it is."""
         return f"Timeline({self.header.program!r}, {len(self.ranks)} ranks, {self.seconds:g} s)"
 
     @property

@@ -45,7 +45,6 @@ def title_of(result: Timeline) -> str:
 
 
 def _table(result: Timeline) -> Table:
-    """Give what each rank did, and all of them together."""
     rows = result.ranks[:MOST_ROWS]
     several = len(result.ranks) > 1
     names = [str(x.rank) for x in rows] + ["all"] * several
@@ -81,7 +80,6 @@ def _table(result: Timeline) -> Table:
 
 
 def _share(rank: RankUse, kind: str, seconds: float) -> str:
-    """Write the share of the run of one rank in whole percent."""
     return whole_percent(getattr(rank, kind) / seconds) if seconds else "-"
 
 
@@ -92,7 +90,6 @@ def _in_full(rank: RankUse, seconds: float) -> Entry:
 
 
 def _facts(result: Timeline) -> Iterator[Fact]:
-    """Say what limited the run, and what it was."""
     header, events = result.header, result.events
     yield Fact("limited by", result.limited_by)
     tasks, merges, items = (

@@ -58,7 +58,6 @@ class Constant:
     upper: float
 
     def __str__(self) -> str:
-        """The value with its interval."""
         texts = [format_quantity(x, "time", 4) for x in (self.value, self.lower, self.upper)]
         return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
@@ -312,7 +311,6 @@ def _scatter(relative: Array, residuals: Array) -> tuple[Array, float]:
 
 
 def _in_seconds(times: dict[str, float]) -> dict[str, str]:
-    """Write times as a program file does."""
     return {key: f"{time!r} s" for key, time in times.items()}
 
 
@@ -361,7 +359,6 @@ def _rank(terms: Array) -> int:
 def _warnings(
     runs: Measurements, kept: NDArray[np.bool_], fitted: NonNegativeFit
 ) -> Iterator[str]:
-    """Say what a reader of the constants must know."""
     where = [f"p = {p:g}, n = {n:g}" for p, n in zip(runs.axes["p"], runs.axes["n"], strict=True)]
     for i in np.flatnonzero(~kept):
         yield f"The run at {where[i]} is far from the others and was left out. Repeat it."

@@ -356,7 +356,6 @@ def message_delay(
 
 
 def _items(items: ArrayLike) -> Array:
-    """Items, at least 1."""
     n = np.asarray(items, dtype=np.float64)
     ok = (n >= 1) & np.isfinite(n)
     require("items", n, ok, must="be at least 1", hint="Count items from 1.")

@@ -473,7 +473,6 @@ class PipelinePhase(Phase):
 
 
 def _whole(values: Array) -> NDArray[np.bool_]:
-    """Whether numbers are whole."""
     return np.asarray(np.abs(values - np.rint(values)) < 1e-9)
 
 

@@ -162,7 +162,6 @@ def _planned(
     n: float | None,
     options: dict[str, Any],
 ) -> "PipelinePlan":
-    """Read the files and choose."""
     from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.pipeline.planning.plan import plan_pipeline
     from parcast.pipeline.traces.trace import read_trace

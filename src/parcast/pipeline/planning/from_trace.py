@@ -72,7 +72,6 @@ def measured_costs(trace: Trace, clock: Clock | None = None) -> TracedCosts:
 
 
 def _measured(trace: Trace, clock: Clock | None) -> TracedCosts:
-    """Take the costs of one reduction."""
     header = trace.header
     if not len(trace.tasks):
         raise FitFailed("The trace has no task. Trace a run of some items.", outcome="No plan.")
@@ -123,7 +122,6 @@ def _measured(trace: Trace, clock: Clock | None) -> TracedCosts:
 
 
 def _added(measured: Sequence[TracedCosts], programs: Sequence[str]) -> TracedCosts:
-    """Add the costs of reductions that run one after the other."""
     each = [part.costs for part in measured]
     largest = max(part.largest for part in measured)
     costs = dict(each[0])
@@ -198,13 +196,11 @@ def fit_power(x: Array, y: Array) -> Power:
 
 
 def _spent(events: Any, clock: Clock) -> Array:
-    """Time of tasks or merges [s]."""
     wall = events["end"] - events["start"]
     return np.asarray(events["processor"] if clock == "processor" else wall, dtype=np.float64)
 
 
 def _length(events: Any) -> Array:
-    """Items of results [1]."""
     return np.asarray(events["stop"] - events["first"], dtype=np.float64)
 
 
@@ -278,14 +274,12 @@ def _overhead(trace: Trace) -> float:
 
 
 def _fetch(trace: Trace) -> float:
-    """Time to fetch an item [s]."""
     fetches = trace.fetches
     count = int(fetches["items"].sum()) if len(fetches) else 0
     return float(np.sum(fetches["end"] - fetches["start"])) / count if count else 0.0
 
 
 def _startup(trace: Trace) -> float:
-    """Time before the first item [s]."""
     firsts = [x["start"].min() for x in (trace.fetches, trace.tasks) if len(x)]
     return max(float(min(firsts)), 0.0)
 
@@ -293,7 +287,6 @@ def _startup(trace: Trace) -> float:
 def _origins(
     trace: Trace, clock: Clock, costs: dict[str, Any], merge: Power, message: Power
 ) -> Iterator[str]:
-    """Say what was measured, in sentences."""
     header = trace.header
     ranks = counted(header.ranks, "rank")
     times = "processor times" if clock == "processor" else "wall times"
@@ -318,7 +311,6 @@ def _grow(power: Power) -> str:
 
 
 def _warnings(trace: Trace, clock: Clock, merge: Power) -> Iterator[str]:
-    """Say what the run does not determine."""
     header = trace.header
     if header.ranks == 1:
         yield (

@@ -48,11 +48,9 @@ class Shapes:
     batch: Array  # [1]
 
     def __len__(self) -> int:
-        """Count the plans."""
         return len(self.ranks)
 
     def __getitem__(self, where: Any) -> "Shapes":
-        """Give some of the plans."""
         return Shapes(**{x.name: getattr(self, x.name)[where] for x in fields(self)})
 
     @property

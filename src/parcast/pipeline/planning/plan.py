@@ -248,19 +248,16 @@ def _meeting(
 
 
 def _cores(costs: ReductionCosts, shapes: Shapes) -> Array:
-    """Cores that plans use [1]."""
     return shapes.ranks if costs.cores is None else np.minimum(shapes.ranks, costs.cores)
 
 
 def _most(name: str, value: Any) -> int:
-    """Check a number of ranks."""
     count = as_whole(name, value, least=1, hint="Count ranks from 1.")
     require(name, count, count <= LARGEST, must=f"be at most {LARGEST}", hint="Give fewer.")
     return count
 
 
 def _limit(name: str, value: Any, most: float) -> float | None:
-    """Check a limit that may be left out."""
     if value is None:
         return None
     number = as_number(name, value, hint="Or leave it out.")

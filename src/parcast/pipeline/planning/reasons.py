@@ -154,7 +154,6 @@ def _savings(costs: ReductionCosts, schedule: str, plan: RankPlan) -> Iterator[t
 
 
 def _limit(stage: str, saving: float, ranks: int) -> str:
-    """Say what a stage takes, and what shortens it."""
     share = f"{percent(saving)} of the time with {ranks} ranks"
     if stage == "fetch":
         return f"fetching items on rank 0 is {share}. {ADVICE['fetch']}"
@@ -254,7 +253,6 @@ def beyond_the_run(plan: RankPlan | None, measured: int | None) -> Iterator[str]
 
 
 def _named(stage: str) -> str:
-    """Name a stage."""
     return {"fetch": "fetching the items of all ranks"}.get(stage, DOES.get(stage, stage))
 
 
@@ -269,7 +267,6 @@ def _times(ratio: float) -> str:
 
 
 def _shape(plan: RankPlan) -> str:
-    """Name a plan."""
     parts = [counted(plan.ranks, "rank")]
     parts += [f"{plan.pipelines} pipelines"] * (plan.pipelines > 1)
     parts += [f"fan-in {plan.fan_in}"] * (plan.fan_in > 2)

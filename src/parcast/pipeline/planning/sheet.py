@@ -53,7 +53,6 @@ def rows_shown(result: PipelinePlan) -> list[int]:
 
 
 def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[RankPlan]) -> Table:
-    """Give the plans and their times."""
     columns = mark_column(shown, [x.fits for x in plans], result.chosen)
     columns.append(Column(title="ranks", cells=[str(x.ranks) for x in plans]))
     columns.append(Column(title="P", cells=[str(x.p) for x in plans]))
@@ -118,7 +117,6 @@ def _stages_table(plans: Sequence[RankPlan]) -> Table:
 
 
 def _share(ratio: float) -> str:
-    """Write a share in percent."""
     if ratio <= 0:
         return "0"
     return whole_percent(ratio) if ratio < 100 else f"{100 * ratio:.2g}"
@@ -149,7 +147,6 @@ def _answer(result: PipelinePlan) -> str:
 
 
 def _figures(result: PipelinePlan, best: RankPlan) -> str:
-    """Say what the ranks give."""
     time = time_text(best.time, best.lower, best.upper)
     return (
         f"{_answer(result)}: {time}, speedup {rounded(best.speedup, DIGITS)}, efficiency "

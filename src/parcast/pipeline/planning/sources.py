@@ -134,7 +134,6 @@ def _of_program(program: Program, n: float | None) -> tuple[dict[str, Any], Sche
 
 
 def _of_machine(machine: Machine) -> dict[str, Any]:
-    """Bandwidth and latency of a machine."""
     network = machine.network
     known = {"bandwidth": network.bandwidth, "latency": network.latency}
     costs = {name: _value(amount, {}) for name, amount in known.items() if amount is not None}

@@ -145,12 +145,10 @@ class StaticCoordinator:
         return last_step(own, self._size)
 
     def _last_item(self, pipeline: int, step: int) -> int:
-        """Last item that a pipeline takes up to a step, of all items."""
         taken = self._size + (step + 1) * items_per_step(self._size)
         return dealt(taken - 1, self._size, pipeline=pipeline, pipelines=self._pipelines)
 
     def _step(self, pipeline: int, step: int) -> Iterator[Order]:
-        """Give the orders of a step of a pipeline."""
         base, before = pipeline * self._size, list(self._held)
         for own in range(self._size):
             rank = base + own

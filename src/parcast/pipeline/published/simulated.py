@@ -161,7 +161,6 @@ class StaticSimulation:
                     self._begin(each)
 
     def _begin(self, rank: StaticRank) -> None:
-        """Begin with a step."""
         if rank.step > rank.last:
             self._end = max(self._end, self._clock.now)
         elif self._is_alone:
@@ -193,7 +192,6 @@ class StaticSimulation:
             self._take(rank, block)
 
     def _receive(self, rank: StaticRank) -> None:
-        """Wait for the result of this step, and merge it."""
         now = self._clock.now
         if rank.step not in rank.inbox:
             rank.waits = now

@@ -100,7 +100,6 @@ class AdaptiveSimulation:
                     self._begin(rank, state)
 
     def _post(self, order: Order) -> None:
-        """Send an order."""
         if isinstance(order, Combine):
             rank = order.rank
             remote = [each.rank for each in order.inputs if each.rank != rank]

@@ -107,7 +107,6 @@ def simulate_pipeline(
 
 
 def _simulated_blocks(scenario: Scenario) -> int:
-    """Blocks of the longest run that is simulated [1]."""
     if scenario.blocks <= MOST_BLOCKS:
         return scenario.blocks
     least = max(FEW_BLOCKS, OF_A_RANK * scenario.ranks)

@@ -46,7 +46,6 @@ class Scenario:
     fetch_law: Law = "none"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be simulated."""
         for name in ("ranks", "items", "pipelines", "batch"):
             whole(name, getattr(self, name), 1, hint="Use a whole number.")
         whole("fan_in", self.fan_in, 2, hint="2 is usual.")

@@ -93,7 +93,6 @@ class Trace:
     path: str = ""  # as messages name it
 
     def __repr__(self) -> str:
-        """Count the events; the arrays are their own objects."""
         return (
             f"Trace({self.header.program!r}, {self.header.ranks} ranks: {len(self.tasks)} tasks, "
             f"{len(self.merges)} merges, {len(self.messages)} messages)"
@@ -313,7 +312,6 @@ class _TraceReader:
                 yield number, document
 
     def _note_kind(self, number: int, kind: Any) -> None:
-        """Note a line whose kind of event is missing or no text."""
         got = "none" if kind is None else shown(repr(kind))
         self.faults.add(f"must be the kind of an event, got {got}.", line=number, field="event")
 
@@ -408,7 +406,6 @@ class _TraceReader:
         self._counts[kind] = count
 
     def _joined(self, kind: str) -> Events:
-        """Give all events of one kind."""
         kept = self._kept[kind]
         kept.resize(self._counts[kind], refcheck=False)
         return kept

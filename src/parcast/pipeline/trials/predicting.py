@@ -167,5 +167,4 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _seconds(time: float) -> str:
-    """Write a time as a program file does."""
     return f"{time!r} s"

@@ -271,7 +271,6 @@ class PipelineSubject:
         )
 
     def _facts(self, costs: StageCosts, found: CalibratedLaw) -> Iterator[Fact]:
-        """Say what the prediction is based on."""
         sizes = sorted({run.case.items for run in self.used})
         layouts = sorted({run.case.layout for run in self.used}, key=lambda x: (x.total, x))
         yield Fact(

@@ -114,7 +114,6 @@ class OwnJob:
         return None
 
     def __str__(self) -> str:
-        """Name of the job."""
         return f"job {Path(self.path).stem}"
 
     def items(self, count: int) -> Iterable[Any]:

@@ -56,7 +56,6 @@ def parts_of(trace: Trace) -> Parts:
 
 
 def _spent(events: Events) -> float:
-    """Time in events, together [s]."""
     return float((events["end"] - events["start"]).sum())
 
 

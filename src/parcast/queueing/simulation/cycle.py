@@ -205,7 +205,6 @@ class Cycle:
     io_law: Law = "exponential"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be simulated."""
         kinds = ("synchronous", "striped", "clustered")
         hint = "parcast.queueing.simulation.simulate says what they are."
         must = "be synchronous, striped or clustered"

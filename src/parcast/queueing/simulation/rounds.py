@@ -194,7 +194,6 @@ def sampled_means(
 
 
 def _sizes(replications: int, most_rows: int) -> list[int]:
-    """Chunks of replications."""
     full, rest = divmod(replications, most_rows)
     return [most_rows] * full + [rest] * (rest > 0)
 

@@ -87,7 +87,6 @@ def _by_bytes(sample: bytes) -> Encoding:
 
 
 def _declared(start: bytes) -> str | None:
-    """Find what XML or HTML declares at its beginning."""
     found = _XML.search(start) or _META.search(start)
     return codec_of(found[1].decode("ascii", "replace")) if found else None
 

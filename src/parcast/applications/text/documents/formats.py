@@ -97,7 +97,6 @@ def _format(path: str, start: str) -> str:
 
 
 def _is_object(line: str) -> bool:
-    """Tell a whole JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):

@@ -34,7 +34,6 @@ class WorkItem:
     layout: DocumentLayout | None = None  # None: not looked at yet
 
     def __repr__(self) -> str:
-        """Name it as messages do."""
         return f"{self.path} from line {self.line}" if self.offset else self.path
 
     @property

@@ -102,7 +102,6 @@ def strings(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _add_escaped(builder: TextBuilder, text: str, start: int) -> None:
-    """Add the inside of a string."""
     if "\\" not in text:
         add_plain(builder, text, start)
         return

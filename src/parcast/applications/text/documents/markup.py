@@ -40,7 +40,6 @@ _SCRIPT: Final = (
 
 
 def _words(text: str) -> frozenset[str]:
-    """Names as a set."""
     return frozenset(text.split())
 
 
@@ -101,8 +100,6 @@ def _add_entity(builder: TextBuilder, entity: str, start: int) -> None:
 
 
 class _Tag(NamedTuple):
-    """What a tag of some name does."""
-
     name: str  # without its namespace, in lower case
     separates: bool
     breaks: bool  # a line break: two make a paragraph

@@ -107,7 +107,6 @@ class TextBuilder:
         self._breaks = 0  # line breaks in it that count; two make a paragraph
 
     def __bool__(self) -> bool:
-        """Tell whether there is any text yet."""
         return self._length > 0
 
     def piece(self, text: str, start: int, stop: int) -> None:

@@ -106,7 +106,6 @@ class _DocumentReader:
         )
 
     def _read(self, text: str, start: int, line: int) -> tuple[str, tuple[Field, ...]]:
-        """Read name and fields."""
         name = holder = ""
         if self._json is not None:
             record = self._record(text, start, line)

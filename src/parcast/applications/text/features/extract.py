@@ -51,7 +51,6 @@ class FeaturesResult(Result):
     lexicon: Lexicon | None = None
 
     def __repr__(self) -> str:
-        """Say in one line what was read."""
         totals = self.totals
         return f"FeaturesResult({totals.documents} documents, {totals.tokens} tokens)"
 
@@ -214,7 +213,6 @@ def path_of_part(path: str, shard: int, shards: int) -> str:
 
 
 def _most_frequent(lexicon: Lexicon) -> list[tuple[int, str]]:
-    """The most frequent phrases of a lexicon."""
     order = np.argsort(-lexicon.counts, kind="stable")[:MOST_FREQUENT].tolist()
     phrases = lexicon.phrases()
     return [(int(lexicon.counts[i]), phrases[i]) for i in order]

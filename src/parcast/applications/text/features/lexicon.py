@@ -143,7 +143,6 @@ class Lexicon:
         return cls(*_packed(keys), counts, places, LexiconTotals(1, tokens))
 
     def __len__(self) -> int:
-        """Count the different phrases."""
         return len(self.counts)
 
     def __eq__(self, other: object) -> bool:

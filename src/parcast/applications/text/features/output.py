@@ -123,7 +123,6 @@ def _line(value: object) -> str:
 
 
 def _objects(lexicon: Lexicon, rows: Rows) -> Iterator[dict[str, Any]]:
-    """Rows as JSON objects."""
     if rows == "occurrence":
         for phrase, places in _by_phrase(lexicon):
             for place in places:
@@ -164,7 +163,6 @@ def _slices(lexicon: Lexicon) -> Iterator[tuple[int, int, slice]]:
 
 
 def _columns(places: Places, rows: slice) -> dict[str, list[Any]]:
-    """Columns of occurrences as lists."""
     keys = [places.documents[i] for i in places.document[rows].tolist()]
     start, length = places.start[rows].astype(np.int64), places.length[rows]
     return {

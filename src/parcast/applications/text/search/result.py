@@ -48,7 +48,6 @@ class SearchResult(Result):
     run: PipelineResult = field(default_factory=PipelineResult)
 
     def __repr__(self) -> str:
-        """Say in one line what was found."""
         hits = sum(len(each.hits) for each in self.queries)
         return (
             f"SearchResult({len(self.queries)} queries, {self.documents} documents, {hits} hits)"

@@ -92,7 +92,6 @@ def sampled(paths: Sequence[str]) -> Sampled:
 
 
 def _indexed(files: Sequence[str], state: "TaskState") -> _Index:
-    """Index some files."""
     from parcast.applications.text.documents.items import work_items
     from parcast.applications.text.features.lexicon import merged
     from parcast.applications.text.features.task import features_of
@@ -106,7 +105,6 @@ def _indexed(files: Sequence[str], state: "TaskState") -> _Index:
 
 
 def _merged(a: _Index, b: _Index) -> _Index:
-    """Merge two indexes."""
     from parcast.applications.text.features.lexicon import merge
 
     began = thread_time()
@@ -196,7 +194,6 @@ def _fitted(
     query: tuple[float, float],
     memory: tuple[float, float],
 ) -> Sampled:
-    """Fit the constants of the law."""
     every = [x for level in levels for x in level]
     weight = np.sqrt([1 / len(level) for level in levels for _ in level])
     text = np.array([x.text for x in every])

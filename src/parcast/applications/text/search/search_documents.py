@@ -155,7 +155,6 @@ def search_documents(
 
 
 def _asked(queries: str | Sequence[str]) -> tuple[list[str], list[Counter[str]]]:
-    """Give the queries, and the words of each."""
     asked = [queries] if isinstance(queries, str) else list(queries)
     if not asked:
         raise ParameterError("queries", must="hold a query", got="none", hint="Give some words.")

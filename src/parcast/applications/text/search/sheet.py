@@ -26,7 +26,6 @@ def sheet_of(result: SearchResult) -> Sheet:
 
 
 def _table(found: QueryHits) -> Table:
-    """List the hits of a query."""
     hits = found.hits
     forms = []
     for name, text in WIDTHS:
@@ -75,7 +74,6 @@ def _score(hit: Hit) -> str:
 
 
 def _name(name: str, room: int) -> str:
-    """Shorten a name, of which the end says most."""
     name = shown(name, limit=10 * NAME)
     return name if len(name) <= room else f"...{name[3 - room :]}"
 

@@ -28,7 +28,6 @@ class Messages:
     residual: Array  # how far each delay may be off, as the clocks of its ranks may be [s]
 
     def __len__(self) -> int:
-        """Count the messages."""
         return len(self.sent)
 
     @property
@@ -123,12 +122,10 @@ def _groups(lengths: Array) -> list[NDArray[np.intp]]:
 
 
 def _place(values: Array) -> int:
-    """Place of the value that counts as the least."""
     return int(np.argsort(values, kind="stable")[int(FASTEST * len(values))])
 
 
 def _fastest(values: Array) -> float:
-    """Value that counts as the least."""
     return float(values[_place(values)])
 
 

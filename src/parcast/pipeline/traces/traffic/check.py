@@ -186,7 +186,6 @@ class _Facts:
 
 
 def _quantity(name: str, values: Array, rng: Generator) -> Quantity:
-    """Describe a quantity of the messages."""
     mean, variance = float(values.mean()), float(values.var())
     if len(values) < FEWEST:
         ends, cv2 = (np.nan, np.nan), (np.nan, np.nan)

@@ -98,7 +98,6 @@ def command(
 
 
 def _check_place(path: str, source: str) -> None:
-    """Refuse a file for messages that cannot be written."""
     from parcast.files.document import check_place
 
     if format_of(path) != "csv":
@@ -114,7 +113,6 @@ def _check_place(path: str, source: str) -> None:
 
 
 def _checked(path: str, options: dict[str, Any]) -> "TrafficCheck":
-    """Read the trace and check it."""
     from parcast.pipeline.traces.traffic.check import check_traffic
 
     with spelled_with(own_options()):

@@ -101,7 +101,6 @@ def _successive(ax: "Axes", gaps: Successive) -> None:
 
 
 def _delays(ax: "Axes", check: TrafficCheck) -> None:
-    """Draw the mean delays side by side, the interval where there is one."""
     known = [x for x in check.delays if np.isfinite(x.mean)]
     if not known:
         _empty(ax, "no delays")

@@ -98,7 +98,6 @@ class TrafficCheck(Result):
     messages: Messages | None = field(default=None, metadata=NOT_SAVED)
 
     def __repr__(self) -> str:
-        """Say in one line what was checked, and with which result."""
         return f"TrafficCheck({self.program}: {self.count} messages, {self.formula})"
 
     def quantity(self, name: str) -> Quantity:

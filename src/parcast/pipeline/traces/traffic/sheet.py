@@ -146,7 +146,6 @@ def _with_interval(value: float, lower: float, upper: float) -> tuple[str, str, 
 
 
 def _conditions(conditions: tuple[Condition, ...]) -> Table:
-    """Give a row for each condition."""
     results = [_result(x) for x in conditions]
     effects = [f"{x.effect.value:.2f}" for x in conditions]
     least = [f"{x.effect.matters_from:.2f}" for x in conditions]
@@ -185,12 +184,10 @@ def _result(condition: Condition) -> str:
 
 
 def _p(value: float) -> str:
-    """Write a p-value; simulated ones have a least."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _delays(check: TrafficCheck) -> Table:
-    """Give mean delays side by side."""
     known = [x.mean for x in check.delays if isfinite(x.mean)]
     unit = _Unit.of(max(known, key=abs), "time")
     measured, queue = check.delay(MEASURED).mean, check.delay(QUEUE).mean
@@ -224,7 +221,6 @@ def _difference(mean: float, of: float, *, is_itself: bool) -> str:
 
 
 def _facts(check: TrafficCheck) -> Iterator[Fact]:
-    """Give the answer, and what the delays are based on."""
     yield Fact(
         "formula",
         f"{FORMULA[check.formula]}: {check.reason}",
