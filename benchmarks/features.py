@@ -18,9 +18,9 @@ import numpy as np
 from parcast.applications.text.documents.items import work_items
 from parcast.applications.text.features.lexicon import merged
 from parcast.applications.text.features.phrases import DEFAULT_GRAMMAR, Grammar
+from parcast.applications.text.features.phrases import sentences as sentences_of
 from parcast.applications.text.features.tagging import Tagger, letter_of, load_tagger
 from parcast.applications.text.features.task import Features, features_of
-from parcast.applications.text.features.tokens import sentences as sentences_of
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLD = ROOT / "tests" / "applications" / "text" / "features" / "gold"

@@ -22,10 +22,9 @@ from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
 from parcast.pipeline.engine.checkpoint import RunCheckpoint, has_manifest
 from parcast.pipeline.engine.coordinator import HeldNode, Input, TaskBlock
-from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import SLOW, Items
 from parcast.pipeline.engine.job import Job, Skipped
-from parcast.pipeline.engine.limits import Alarm, Limit, Turn
+from parcast.pipeline.engine.limits import Alarm, Limit, Turn, stopped_by_interrupt
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
 from parcast.pipeline.engine.store import ValueStore

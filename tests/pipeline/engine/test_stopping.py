@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import parcast
-from parcast.pipeline.engine.interrupts import STOPPING
+from parcast.pipeline.engine.limits import STOPPING
 
 ENDLESS = Path(__file__).parent / "endless.py"
 

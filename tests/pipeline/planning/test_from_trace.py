@@ -11,8 +11,14 @@ from parcast.errors import FitFailed
 from parcast.pipeline.planning.from_trace import fit_power, measured_costs
 from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.pipeline.traces.header import TraceHeader
-from parcast.pipeline.traces.reductions import joined, reductions_of
-from parcast.pipeline.traces.trace import EVENTS, Trace, read_trace, write_trace
+from parcast.pipeline.traces.trace import (
+    EVENTS,
+    Trace,
+    joined,
+    read_trace,
+    reductions_of,
+    write_trace,
+)
 
 TASK, MERGE, MESSAGE, FETCH = 4e-3, 2e-4, 1000.0, 3e-5
 LATENCY, BANDWIDTH, GAP = 1e-4, 5e7, 5e-5

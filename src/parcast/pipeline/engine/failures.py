@@ -12,8 +12,8 @@ from typing import Any, Final, TypeGuard
 
 from parcast.errors import Argument, ParcastError, RunFailed, cause_of, text_of
 from parcast.pipeline.engine.desk import span
-from parcast.pipeline.engine.interrupts import is_interruption
 from parcast.pipeline.engine.job import Skipped
+from parcast.pipeline.engine.limits import is_interruption
 from parcast.units import shown
 
 ENGINE: Final = Path(__file__).parent

@@ -10,7 +10,7 @@ from typing import Any, Final
 from parcast.errors import FAILURES, ParameterError, RunFailed, cause_of, text_of
 from parcast.mpi.payload import size_of
 from parcast.pipeline.engine.failures import Forks, end_forked, shortened
-from parcast.pipeline.engine.interrupts import Interruption
+from parcast.pipeline.engine.limits import Interruption
 from parcast.units import shown
 
 KNOWN: Final = {list, tuple, range}  # of which each item is there, without code of a user

@@ -32,10 +32,16 @@ from parcast.mpi.payload import PackedValue, by_value, pickler_by_value, portabl
 from parcast.mpi.rank import PLACEMENT
 from parcast.pipeline.engine.desk import ITEM, EndedRank, are_gone, first_ended, places, span
 from parcast.pipeline.engine.failures import calling, unreadable
-from parcast.pipeline.engine.interrupts import Interruption, stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Reduction, ServerStage
-from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
+from parcast.pipeline.engine.limits import (
+    Alarm,
+    Interruption,
+    Limit,
+    TimeUp,
+    Turn,
+    stopped_by_interrupt,
+)
 from parcast.pipeline.engine.session import PREFIX, Outcome, folder_of
 from parcast.pipeline.engine.working import parcel
 

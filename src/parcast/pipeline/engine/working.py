@@ -31,9 +31,8 @@ from parcast.pipeline.engine.failures import (
     shortened,
     unsendable,
 )
-from parcast.pipeline.engine.interrupts import is_interruption
 from parcast.pipeline.engine.job import Job, Skipped
-from parcast.pipeline.engine.limits import Alarm
+from parcast.pipeline.engine.limits import Alarm, is_interruption
 from parcast.pipeline.engine.tree import Combiner
 from parcast.units import shown
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.explaining.seen import POINTS, SeenMessages, SeenSpans
-from parcast.pipeline.explaining.timeline import Timeline
+from parcast.pipeline.explaining.timeline import POINTS, SeenMessages, SeenSpans, Timeline
 from parcast.pipeline.explaining.timeline_sheet import title_of
 from parcast.show.pictures import canvas, colours
 from parcast.units import TIME_UNITS

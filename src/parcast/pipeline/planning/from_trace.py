@@ -23,8 +23,7 @@ from parcast.errors import FitFailed
 from parcast.numerics import fit_non_negative
 from parcast.pipeline.law.adaptive import batches
 from parcast.pipeline.planning.costs import MOST_GROWTH, ReductionCosts, tree_of
-from parcast.pipeline.traces.reductions import reductions_of
-from parcast.pipeline.traces.trace import Trace
+from parcast.pipeline.traces.trace import Trace, reductions_of
 from parcast.units import format_quantity, percent
 from parcast.words import counted
 

@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
+from parcast.applications.text.features.phrases import _tokenisers, sentences
 from parcast.applications.text.features.tagging import letter_of, load_tagger
-from parcast.applications.text.features.tokens import _tokenisers, sentences
 from parcast.errors import ParameterError, RunFailed
 
 

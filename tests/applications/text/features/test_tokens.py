@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.applications.text.features.tokens import sentences
+from parcast.applications.text.features.phrases import sentences
 
 WORDS = "rain don't 's Dr. e.g. U.S. 3.5 $4% - --x=1 a-b http://a.b/c me@a.org /usr/lib cannot"
 MARKS = "“ ” \" '' `` ' ( ) . ... ? ! é e\u0301 日本語 AT&T C++"

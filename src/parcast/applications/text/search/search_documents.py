@@ -198,8 +198,7 @@ def _second_trace(trace: Any) -> Iterator[Path | None]:
 
 def _with_both(ranked: PipelineResult, trace: Any, second: Path) -> PipelineResult:
     """Put the traces of both reductions into one; a fault is a warning, as of each of them."""
-    from parcast.pipeline.traces.reductions import joined
-    from parcast.pipeline.traces.trace import read_trace, write_trace
+    from parcast.pipeline.traces.trace import joined, read_trace, write_trace
 
     try:
         write_trace(trace, *joined([read_trace(trace), read_trace(second)], program="search"))

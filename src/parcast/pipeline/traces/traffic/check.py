@@ -36,13 +36,14 @@ from parcast.pipeline.traces.traffic.channel import (
     queue_delays,
 )
 from parcast.pipeline.traces.traffic.conditions import VIOLATIONS, Condition, conditions_of
-from parcast.pipeline.traces.traffic.distributions import Occurrences, Successive
 from parcast.pipeline.traces.traffic.result import (
     FORMULAS,
     MEASURED,
     QUEUE,
     MeanDelay,
+    Occurrences,
     Quantity,
+    Successive,
     TrafficCheck,
 )
 from parcast.queueing.open import mg1

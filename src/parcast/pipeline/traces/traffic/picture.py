@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from parcast.pipeline.traces.traffic.distributions import Occurrences, Successive
 from parcast.pipeline.traces.traffic.result import MEASURED as IN_TRACE
-from parcast.pipeline.traces.traffic.result import QUEUE, TrafficCheck
+from parcast.pipeline.traces.traffic.result import QUEUE, Occurrences, Successive, TrafficCheck
 from parcast.pipeline.traces.traffic.sheet import FORMULA, title_of
 from parcast.show.pictures import canvas, colours
 from parcast.units import Dimension, format_quantity
