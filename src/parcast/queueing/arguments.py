@@ -23,8 +23,9 @@ def whole(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
     return number
 
 
-def customers_from_one(value: ArrayLike, *, hint: str = "Count the customers from 1.") -> Array:
+def customers_from_one(value: ArrayLike) -> Array:
     """Customers, at least 1, not only whole numbers."""
+    hint = "Count the customers from 1."
     number = as_numbers("customers", value, hint=hint, must="be a number")
     ok = (number >= 1) & np.isfinite(number)
     require("customers", number, ok, must="be finite and at least 1", hint=hint)

@@ -111,22 +111,22 @@ def tree_levels(p: ArrayLike, *, fan_in: ArrayLike = 2) -> Array:
     return np.asarray(nearest)
 
 
-def pipeline_depth(p: ArrayLike, *, prefetch: bool = False, fan_in: ArrayLike = 2) -> Array:
-    """Stages of the pipeline, equation (3) [S]; with a stage that fetches items one more [D].
+def pipeline_depth(p: ArrayLike) -> Array:
+    """Stages of the pipeline, equation (3) [S].
 
-    >>> pipeline_depth([8, 16]), pipeline_depth(8, prefetch=True)
-    (array([7., 9.]), array(8.))
+    >>> pipeline_depth([8, 16])
+    array([7., 9.])
     """
-    return np.asarray(2 * tree_levels(p, fan_in=fan_in) + (2.0 if prefetch else 1.0))
+    return np.asarray(2 * tree_levels(p) + 1.0)
 
 
-def speedups(p: ArrayLike, *, fan_in: ArrayLike = 2) -> Speedups:
+def speedups(p: ArrayLike) -> Speedups:
     """Speedups of stages that all take the same time, equations (4) and (5) [S]; 1 on one [D].
 
     >>> speedups(16).unpipelined.round(4), speedups(16).pipelined.round(4)
     (np.float64(1.7778), np.float64(14.2222))
     """
-    number, levels = np.asarray(p, dtype=np.float64), tree_levels(p, fan_in=fan_in)
+    number, levels = np.asarray(p, dtype=np.float64), tree_levels(p)
     depth = 2 * levels + 1
     pipelined = np.where(levels > 0, number * 2 * levels / depth, 1.0)
     return Speedups(np.asarray(number / depth), np.asarray(pipelined))

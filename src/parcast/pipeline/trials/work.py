@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from time import thread_time
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -19,26 +19,6 @@ from parcast.pipeline.job_file import functions_of, items_of, job_module
 from parcast.units import format_quantity
 
 MOST: Final = 1_000_000  # items of a job that are counted [1]
-
-
-class TimedJob(Protocol):
-    """What an item costs, and how it is run."""
-
-    @property
-    def seconds(self) -> float | None:
-        """Processor time of an item, if it is known [s]."""
-
-    def items(self, count: int) -> Iterable[Any]:
-        """Give so many items."""
-
-    def functions(self) -> dict[str, Any]:
-        """Arguments of `run_pipeline`."""
-
-    def warm_up(self) -> "TimedJob":
-        """A job that takes no time, as far as there is one."""
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as it stands in a JSON document."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,6 +122,9 @@ class OwnJob:
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
         return {"path": self.path, "arguments": list(self.arguments)}
+
+
+TimedJob: TypeAlias = Work | OwnJob
 
 
 def job_from(document: dict[str, Any]) -> TimedJob:

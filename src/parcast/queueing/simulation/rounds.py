@@ -4,9 +4,7 @@ The size of a chunk and its random numbers follow from its place alone, and resu
 order, so that they do not depend on where and when chunks are run.
 
 Means have 90% intervals, whose half width is Student's: t(0.95, n-1) s/sqrt(n) for n independent
-samples of deviation s. Means of replications are independent; means of batches within a run nearly
-are if the batches are long (section 9.5.3 of [1]_). Moments are merged as in [2]_, so that samples
-need not be kept.
+samples of deviation s. Moments are merged as in [2]_, so that samples need not be kept.
 
 The warm-up is found by the rule MSER-5 [3]_: the series, averaged over replications as Welch
 does ([1]_, section 9.5.1), is grouped by five, and the beginning is dropped whose loss makes the

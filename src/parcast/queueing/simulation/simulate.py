@@ -294,7 +294,7 @@ class JoinedCycles:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SteadyCycles:
-    """Cycles of jobs that never join, in the long run. Samples are means of batches."""
+    """Cycles of jobs that never join, in the long run. Samples are means of replications."""
 
     cycle: MeanEstimate  # jobs * time / cycles of all jobs [s]
     delay: MeanEstimate  # of a job and cycle: computing, start-up, uncontended transfer [s]
@@ -305,18 +305,8 @@ class SteadyCycles:
     warm_up: int  # cycles of every job dropped at the beginning of each replication
     warmed_up: bool  # False: the warm-up was still going on at half of the run; raise `cycles`
     replications: int
-    batches: int  # of each replication
-    cycles: int  # of every job in one batch
+    cycles: int  # of every job in one of them, after the warm-up
     ended_by: Ended  # what ended it
-
-    @property
-    def method(self) -> str:
-        """Where the samples come from, in words."""
-        if self.batches == 1:
-            return f"{self.replications} replications"
-        if self.replications == 1:
-            return f"{self.batches} batches of one run"
-        return f"{self.batches} batches of each of {self.replications} replications"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -365,49 +355,28 @@ def simulate_steady(
     cycle: Cycle,
     *,
     cycles: int = 100,
-    warm_up: int | None = None,
-    batches: int = 1,
     replications: int = 64,
     **limits: Unpack[SimulationLimits],
 ) -> SteadyCycles:
     """Mean cycle and its parts in the long run of jobs that never join.
 
     Every job goes through `cycles` in a replication, on average, warm-up included, at least 2;
-    above 256 they are counted in steps of several, and a last step is completed. `warm_up` cycles
-    are dropped, rounded up to whole steps; by default the rule MSER-5 finds them in the first
-    chunk of replications, at most half. `batches` of each replication share what the warm-up
-    leaves.
-
-    Samples are means of batches, at least two in all. One batch and many replications are
-    independent samples; many batches of one replication drop only one warm-up, and must be long to
-    be nearly independent.
+    above 256 they are counted in steps of several, and a last step is completed. The rule MSER-5
+    finds the warm-up in the first chunk of replications, at most half, and it is dropped. Samples
+    are means of what is left of the replications, of which there are at least two.
     """
     apart = cycle.io_kind != "synchronous"
     hint = "Use simulate_joined for jobs that join."
     require("io_kind", named(cycle.io_kind), apart, must="be striped or clustered", hint=hint)
     whole("cycles", cycles, 2, hint="Simulate more than the warm-up.")
-    whole("batches", batches, 1, hint="One batch is what the warm-up leaves.")
-    whole("replications", replications, 1, hint="Count the independent runs.")
-    several = replications * batches > 1
-    hint = "A single sample has no deviation."
-    require("batches", batches, several, must="be at least 2 in one replication", hint=hint)
-    cycles, batches = int(cycles), int(batches)
+    whole("replications", replications, 2, hint="A single sample has no deviation.")
+    cycles = int(cycles)
     every = -(-cycles // INTERVALS)
     intervals = -(-cycles // every)
-    least = intervals - intervals // 2
-    if warm_up is not None:
-        whole("warm_up", warm_up, 0, hint="Count the cycles to drop.")
-        least = intervals - -(-int(warm_up) // every)
-        hint = "Simulate more cycles."
-        must = f"be fewer than the cycles ({cycles})"
-        require("warm_up", warm_up, least > 0, must=must, hint=hint)
-    hint = "Simulate more cycles."
-    must = f"be at most {least}, the number of steps that always remain"
-    require("batches", batches, batches <= least, must=must, hint=hint)
-    cut = _Batches(None if warm_up is None else intervals - least, batches)
+    warmed = _Warmed()
     sampled, ended = sampled_means(
         partial(histories, cycle.route(), intervals, every),
-        cut,
+        warmed,
         min(rows_of_chunk(cycle.jobs), 256),
         Effort(replications, cycles, **limits),
     )
@@ -416,11 +385,10 @@ def simulate_steady(
     )
     return SteadyCycles(
         **means,
-        warm_up=cut.first * every,
-        warmed_up=cut.warmed_up,
-        replications=sampled.samples // batches,
-        batches=batches,
-        cycles=cut.length * every,
+        warm_up=(warmed.first or 0) * every,
+        warmed_up=warmed.is_enough,
+        replications=sampled.samples,
+        cycles=(intervals - (warmed.first or 0)) * every,
         ended_by=ended,
     )
 
@@ -457,23 +425,17 @@ def simulate_runs(
     )
 
 
-class _Batches:
-    """Cuts histories into batch means, after the warm-up that the first of them shows."""
+class _Warmed:
+    """Means of histories, after the warm-up that the first of them shows."""
 
-    def __init__(self, first: int | None, batches: int) -> None:
-        self.batches, self.warmed_up = batches, True
-        self.first, self.length = first or 0, 0  # steps dropped, steps of a batch
-        self._find = first is None
+    def __init__(self) -> None:
+        self.first: int | None = None  # steps dropped
+        self.is_enough = True
 
     def __call__(self, history: Array) -> Array:
-        rows, intervals, quantities = history.shape
-        if not self.length:
-            if self._find:
-                self.first, self.warmed_up = warm_up_of(history[:, :, 0].mean(axis=0))
-            self.length = (intervals - self.first) // self.batches
-            self.first = intervals - self.length * self.batches
-        kept = history[:, self.first :].reshape(rows, self.batches, self.length, quantities)
-        means = kept.mean(axis=2).reshape(-1, quantities)
+        if self.first is None:
+            self.first, self.is_enough = warm_up_of(history[:, :, 0].mean(axis=0))
+        means = history[:, self.first :].mean(axis=1)
         length = means[:, :1]
         means[:, 3:] = 1.0 - means[:, 3:] / length
         delay = length - means[:, 1:2] - means[:, 2:3]
