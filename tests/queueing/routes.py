@@ -33,15 +33,6 @@ def exact_multiclass_mva(customers, demands, delay):
     return throughput[0], responses[0]
 
 
-def balanced_job_bounds(customers, demands, delay):
-    """Between which throughputs that of one class lies: Zahorjan et al. 1982."""
-    total, largest = sum(demands), max(demands)
-    others, mean = customers - 1.0, total / np.count_nonzero(demands)
-    longest = delay + total + others * largest / (1.0 + delay / (customers * total))
-    shortest = delay + total + others * mean / (1.0 + delay / total)
-    return customers / longest, min(1.0 / largest, customers / shortest)
-
-
 def one_general_queue(n, *, delay, service, law):
     """State of one queue of any arguments that broadcast."""
     n, z, b, cv = np.broadcast_arrays(*(np.asarray(x, float) for x in (n, delay, service, law.cv)))

@@ -13,7 +13,7 @@ from parcast.errors import ParameterError
 from parcast.queueing.clusters import TOLERANCE, Clusters, clusters, deal
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.two_queues import two_queues
-from tests.queueing.routes import balanced_job_bounds, exact_multiclass_mva
+from tests.queueing.routes import exact_multiclass_mva
 
 DATA = Path(__file__).parent / "data"
 FIELDS = tuple(Clusters.__dataclass_fields__)
@@ -250,21 +250,6 @@ def test_customers_are_somewhere_and_elasticities_sum_to_minus_one(k, count, del
     assert network.total_throughput <= ceiling * (1 + 1e-12)
 
 
-@given(
-    k=st.integers(1, 200),
-    d=st.integers(1, 200),
-    delay=magnitudes,
-    own=magnitudes,
-    shared=magnitudes,
-)
-def test_throughput_lies_within_the_bounds_of_its_own_queue_and_of_all(k, d, delay, own, shared):
-    """Worse: all customers at one own queue. Better: the shared queue to oneself."""
-    throughput = clusters([k], [d], delay=delay, own=own, shared=shared).throughput[0]
-    assert throughput <= balanced_job_bounds(k, [own, shared], delay)[1] * (1 + 1e-11)
-    slow = balanced_job_bounds(k * d, [own, shared], delay)[0] / d
-    assert throughput >= slow * (1 - 1e-11)
-
-
 def test_the_estimate_of_the_error_is_above_it_where_integrands_are_hard(monkeypatch):
     """Queues that saturate together, with and without delay, up to 300,000 customers."""
     draw = np.random.default_rng(7)
@@ -288,17 +273,6 @@ def test_the_estimate_of_the_error_is_above_it_where_integrands_are_hard(monkeyp
     assert off.max() < 1e-12
     np.testing.assert_allclose(network.response_own, fine.response_own, rtol=1e-9)
     np.testing.assert_allclose(network.response_shared, fine.response_shared, rtol=1e-9)
-
-
-def test_dealing_gives_everybody_a_cluster_and_clusters_differ_by_one_at_most():
-    total, d = np.arange(1.0, 40)[:, None], np.arange(1.0, 10)
-    customers, count = deal(total, d)
-    np.testing.assert_array_equal(count.sum(axis=-1), np.broadcast_to(d, (39, 9)))
-    np.testing.assert_array_equal(
-        (customers * count).sum(axis=-1), np.broadcast_to(total, (39, 9))
-    )
-    np.testing.assert_array_equal(customers[..., 1] - customers[..., 0], 1.0)
-    assert (count[..., 0] > 0).all()
 
 
 # shape

@@ -1,7 +1,6 @@
 """`fork_join` against published values, exact fractions, direct summation, its laws, bad input."""
 
 import csv
-from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 
@@ -63,33 +62,11 @@ def test_sum_agrees_with_published_times_to_the_digits_printed(row):
     assert f"{time:.{digits}f}" == row["printed"]
 
 
-@given(
-    st.integers(0, 12),
-    st.fractions(Fraction(1, 100), 100, max_denominator=100),
-    st.fractions(Fraction(1, 100), 100, max_denominator=100),
-)
-def test_sum_agrees_with_exact_fractions(k, z, x):
-    total = queue = Fraction(0)
-    for i in range(1, k + 1):
-        response = x * (1 + queue)
-        queue = i * response / (z + response)
-        total += (z + response) / i
-    value = departure_sum(k, delay=float(z), service=float(x)).value
-    assert float(value) == pytest.approx(float(total), rel=1e-13)
-
-
 @given(st.one_of(few, many), decades, st.floats(-3, 3).map(lambda e: 10.0**e))
 def test_value_and_slopes_agree_with_direct_summation(k, a, x):
     got = departure_sum(k, delay=a * x, service=x)
     for mine, wanted in zip(got, direct(k, a * x, x), strict=True):
         assert float(mine) == pytest.approx(wanted, rel=TOLERANCE)
-
-
-@pytest.mark.parametrize("a", [20.0, 40.0, 50.0, 55.0, 60.0, 64.0, 70.0, 80.0, 100.0, 400.0, 4e3])
-def test_integral_is_right_where_it_begins_amid_saturation(a):
-    got = departure_sum(LONGEST_RECURSION + 1, delay=a, service=1.0)
-    for mine, wanted in zip(got, direct(LONGEST_RECURSION + 1, a, 1.0), strict=True):
-        assert float(mine) == pytest.approx(wanted, rel=REACHED)
 
 
 @given(st.integers(LONGEST_RECURSION + 1, 20000), st.floats(-12, 12), st.floats(30, 25000))
@@ -108,26 +85,6 @@ def test_a_million_jobs(a):
     assert total.value == pytest.approx(np.sum((a + response.value) / i), rel=TOLERANCE)
     assert total.by_delay == pytest.approx(np.sum((1 + response.by_delay) / i), rel=TOLERANCE)
     assert total.by_service == pytest.approx(np.sum(response.by_service / i), rel=TOLERANCE)
-
-
-def test_ten_million_jobs():
-    a, most = 6e6, np.array([9 * 10**6, 10**7])
-    i = np.arange(most[0] + 1.0, most[1] + 1.0)
-    response = repairman_equilibrium(i, delay=a, service=1.0).response.value
-    first, all_of_them = departure_sum(most, delay=a, service=1.0).value
-    assert all_of_them - first == pytest.approx(np.sum((a + response) / i), rel=1e-9)
-
-
-@given(st.integers(1, 10**7), decades)
-def test_bounds_hold(k, a):
-    total = departure_sum(k, delay=a, service=1.0)
-    harmonic = departure_sum(k, delay=1.0, service=0.0).value
-    above = 1 + 1e-12
-    assert a * harmonic + harmonic <= total.value * above
-    assert max(k, a * harmonic) <= total.value * above
-    assert total.value <= (a * harmonic + k) * above
-    assert 0 < total.by_delay <= harmonic * above
-    assert total.value == pytest.approx(a * total.by_delay + total.by_service, rel=TOLERANCE)
 
 
 @given(st.integers(1, 10**7))

@@ -180,29 +180,6 @@ def test_published_response_to_the_digits_printed():
     assert f"{response:.12f}" == "1.210526315789"
 
 
-@given(networks(), services)
-def test_elasticities_of_throughput_add_up_to_minus_one(network, x):
-    n, a = network
-    throughput = repairman_equilibrium(n, delay=a * x, service=x).throughput
-    share = (a * x * throughput.by_delay + x * throughput.by_service) / throughput.value
-    assert share == pytest.approx(-1, abs=1e-13)
-
-
-@given(networks(st.integers(1, 10**7)), services)
-def test_bounds_hold(network, x):
-    n, a = network
-    z = a * x
-    got = repairman_equilibrium(n, delay=z, service=x)
-    above = 1 + 1e-12
-    assert got.throughput.value <= min(1 / x, n / (z + x)) * above
-    assert got.throughput.value >= n / (z + n * x) / above
-    assert x / above <= got.response.value <= n * x * above
-    assert 0 < got.utilisation.value <= above
-    assert 0 < got.length.value <= n * above
-    law_of_little = got.throughput.value * (z + got.response.value)
-    assert law_of_little == pytest.approx(n, rel=1e-13)
-
-
 @pytest.mark.parametrize("n", [1, 2, 7.5, 1e7])
 def test_without_service_nobody_waits(n):
     got = repairman_equilibrium(n, delay=2.0, service=0.0)

@@ -13,7 +13,6 @@ from parcast.errors import ParameterError
 from parcast.queueing import two_queues as module
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.two_queues import two_queues
-from tests.queueing.routes import balanced_job_bounds
 
 DATA = Path(__file__).parent / "data"
 FIELDS = tuple(module.TwoQueues.__dataclass_fields__)
@@ -74,15 +73,6 @@ def test_thousands_of_customers_agree_with_the_recursion_in_floating_point(crowd
     n = 4000
     expected = recursion(n, n * crowd, 1.0, 1.0 - gap * 0.5, number=np.longdouble)
     check(n, n * crowd, 1.0, 1.0 - gap * 0.5, expected, rtol=1e-12, elastic=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("delay", "y"), [(97000.0, 1.0), (97000.0, 1.0 - 1e-5), (97000.0, 0.9), (100.0, 1.0 - 2e-5)]
-)
-def test_a_hundred_thousand_customers_agree_with_the_recursion_in_floating_point(delay, y):
-    delay, x, y = 0.7 * delay, 0.7, 0.7 * y
-    expected = recursion(10**5, delay, x, y, number=np.longdouble)
-    check(10**5, delay, x, y, expected, rtol=1e-12, elastic=1e-10)
 
 
 def test_demands_three_hundred_decades_apart_give_numbers():
@@ -184,13 +174,6 @@ def test_elasticities_sum_to_minus_one_and_customers_are_somewhere(n, delay, x, 
     assert total / means.throughput == pytest.approx(-1.0, abs=1e-13 + 1e-15 * n)
 
 
-@given(n=st.integers(1, 10**7), delay=magnitudes, x=magnitudes, gap=apart)
-def test_throughput_lies_within_balanced_job_bounds(n, delay, x, gap):
-    throughput = two_queues(n, delay=delay, x=x, y=x * (1.0 + gap)).throughput
-    lower, upper = balanced_job_bounds(n, [x, x * (1.0 + gap)], delay)
-    assert lower * (1 - 1e-12) <= throughput <= upper * (1 + 1e-12)
-
-
 @given(n=st.floats(1, 1e7), delay=magnitudes, x=magnitudes)
 def test_a_queue_without_service_leaves_the_machine_repairman(n, delay, x):
     means = two_queues(n, delay=delay, x=x, y=0.0)
@@ -199,20 +182,6 @@ def test_a_queue_without_service_leaves_the_machine_repairman(n, delay, x):
     assert means.response_x == pytest.approx(repairman.response.value, rel=1e-12)
     assert means.response_y == 0.0
     assert means.throughput_by_y == means.throughput_by_delay
-
-
-@given(delay=magnitudes, x=magnitudes, y=magnitudes)
-def test_a_lone_customer_never_waits(delay, x, y):
-    means = two_queues(1, delay=delay, x=x, y=y)
-    assert (means.response_x, means.response_y) == (x, y)
-    assert means.throughput == pytest.approx(1 / (delay + x + y), rel=1e-15)
-
-
-@given(n=st.integers(1, 1000), x=magnitudes)
-def test_without_delay_equal_queues_have_half_the_customers_each(n, x):
-    means = two_queues(n, delay=0.0, x=x, y=x)
-    assert means.throughput == pytest.approx(n / (n + 1) / x, rel=1e-13)
-    assert means.response_x == pytest.approx(x * (n + 1) / 2, rel=1e-13)
 
 
 def test_nearly_equal_queues_of_ten_million_customers_stay_within_the_equal_ones():
