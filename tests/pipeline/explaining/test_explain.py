@@ -10,7 +10,7 @@ import pytest
 from parcast.errors import ParameterError
 from parcast.pipeline.engine.coordinator import Combine, Coordinator, Deliver
 from parcast.pipeline.explaining.explain import explain_pipeline
-from parcast.pipeline.explaining.tree import tree_of
+from parcast.pipeline.explaining.result import tree_of
 from parcast.pipeline.published.schedule import ItemRange, cycle_length
 from parcast.pipeline.simulation.replications import run_once
 from parcast.pipeline.simulation.scenario import Scenario

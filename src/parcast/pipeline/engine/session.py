@@ -24,14 +24,13 @@ from parcast.pipeline.engine.checkpoint import (
     damaged_of,
     taken,
 )
-from parcast.pipeline.engine.clocks import RankClock, Sample, clock_from
 from parcast.pipeline.engine.desk import WorkPlace
 from parcast.pipeline.engine.failures import portable_failure, sent_result
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Reduction, ServerStage, Skipped
 from parcast.pipeline.engine.limits import require_main_thread, stopped_by_interrupt
 from parcast.pipeline.engine.rank import EngineRank
-from parcast.pipeline.engine.recording import Notes
+from parcast.pipeline.engine.recording import Notes, RankClock, Sample, clock_from
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import ValueStore
 from parcast.pipeline.engine.tree import Combiner

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.pipeline.explaining.result import Activity, PipelineSchedule
+from parcast.pipeline.explaining.result import Activity, MergeTree, PipelineSchedule, tree_of
 from parcast.pipeline.explaining.sheet import groups_of, items_text, stages_of, title_of
-from parcast.pipeline.explaining.tree import MergeTree, tree_of
 from parcast.pipeline.published.schedule import ItemRange
 from parcast.show.pictures import canvas, colours
 

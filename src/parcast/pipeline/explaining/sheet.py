@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from parcast.pipeline.explaining.result import Activity, PipelineSchedule
-from parcast.pipeline.explaining.tree import tree_of
+from parcast.pipeline.explaining.result import Activity, PipelineSchedule, tree_of
 from parcast.pipeline.published.schedule import (
     ItemRange,
     cycle_length,

@@ -3,7 +3,7 @@
 A trace is a text file of JSON lines, packed by gzip where its name ends in ``.gz``. The first line
 is the header, each further line an event. Times are in seconds on the clock of rank 0 since the
 run began, rounded to nanoseconds; the header states how far the clocks of the other ranks may be
-off (`engine.clocks`). Keys and events that a reader has no use for are ignored, so that
+off (`engine.recording`). Keys and events that a reader has no use for are ignored, so that
 later versions may add some.
 
 An event is an object with the key "event", one of `EVENTS`, and the fields of its columns:

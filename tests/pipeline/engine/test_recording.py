@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.pipeline.engine.clocks import clock_from
+from parcast.pipeline.engine.recording import clock_from
 
 
 def round_trips(rng, begin, ahead, *, count=20, way=20e-6):
