@@ -30,7 +30,6 @@ def test_the_measured_times_follow_the_law_within_two_percent():
     assert found.largest_error <= 0.017
     assert (found.outliers, found.warnings) == ((), ())
     assert found.startup.lower < 3.17 < found.startup.upper
-    assert found.communication(TASK).value == pytest.approx(0.00786, abs=1e-5)
 
 
 def test_runs_of_few_steps_predict_those_of_many_within_one_percent():
@@ -155,11 +154,6 @@ def test_runs_that_do_not_determine_it_are_refused(table, options, says, refusal
         (
             lambda: calibrate(MEASURED, schedule="static"),
             'schedule must be "source" or "adaptive", got \'static\'. Choose one.',
-        ),
-        (
-            lambda: calibrate(MEASURED, pipelines=PIPELINES).communication(0.2),
-            "task must be above 0 and at most 0.1588, got 0.2. Measure the task on its own; a "
-            "step takes no less.",
         ),
     ],
 )

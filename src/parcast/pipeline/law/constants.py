@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array, TableLike
-from parcast.errors import FitFailed, ParameterError, require, require_one_of
+from parcast.errors import FitFailed, ParameterError, require_one_of
 from parcast.numerics import NonNegativeFit, fit_non_negative
 from parcast.pipeline.law.adaptive import batches
 from parcast.pipeline.law.formulas import steps, tree_levels
@@ -52,6 +52,8 @@ NORMAL: Final = 1.4826  # standard deviation of a normal law over its median dis
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Constant:
     """A constant of the calibrated law with its 90% interval."""
+
+    _outline = "value_s lower_s upper_s"
 
     value: float  # [s]
     lower: float
@@ -96,16 +98,6 @@ class CalibratedLaw:
         variance = np.einsum("...i,ij,...j", terms, self._covariance, terms)
         width = _quantile(self._freedom) * np.sqrt(variance + (self.noise * time) ** 2)
         return np.asarray(np.maximum(time - width, 0.0)), np.asarray(time + width)
-
-    def communication(self, task: float) -> Constant:
-        """What a step takes beyond its task: T_comm of `form = "serial"`. [s]."""
-        most = self.step.upper
-        ok = 0 < task <= most
-        hint = "Measure the task on its own; a step takes no less."
-        require("task", task, ok, must=f"be above 0 and at most {most:.4g}", hint=hint)
-        values = (self.step.value, self.step.lower, self.step.upper)
-        value, lower, upper = (max(x - task, 0.0) for x in values)
-        return Constant(value=value, lower=lower, upper=upper)
 
     def keys(self, task: float | None = None) -> dict[str, Any]:
         """Give the keys of a phase of `law = "pipeline"` with these constants.

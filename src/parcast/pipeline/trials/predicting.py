@@ -37,6 +37,11 @@ LAUNCHES: Final = 0.03  # standard deviation of what launches and sizes differ i
 class StageCosts:
     """What the parts of small runs took."""
 
+    _outline = """
+        task_s task_processor_s=processor merge_s message_s exposed_message_s=exposed
+        message_B=bytes cv2 channel_B_per_s=capacity overhead_s
+    """
+
     task: float  # wall time on a core of its own [s]
     processor: float  # processor time of a task [s]
     merge: float  # [s]

@@ -34,6 +34,7 @@ from parcast.pipeline.trials.predicting import (
     predicted,
 )
 from parcast.pipeline.trials.work import OwnJob, TimedJob, Work
+from parcast.show.outline import document_of
 from parcast.show.sheet import Fact
 from parcast.show.warning import RankedWarning
 from parcast.testbed.testbed import Testbed, testbed_here
@@ -249,23 +250,8 @@ class PipelineSubject:
             facts=tuple(self._facts(costs, found)),
             document={
                 "ways": MEANINGS[self.schedule],
-                "costs": {
-                    "task_s": costs.task,
-                    "task_processor_s": costs.processor,
-                    "merge_s": costs.merge,
-                    "message_s": costs.message,
-                    "exposed_message_s": costs.exposed,
-                    "message_B": costs.bytes,
-                    "cv2": costs.cv2,
-                    "channel_B_per_s": costs.capacity,
-                    "overhead_s": costs.overhead,
-                },
-                "constants": {
-                    name: None
-                    if x is None
-                    else {"value_s": x.value, "lower_s": x.lower, "upper_s": x.upper}
-                    for name, x in constants.items()
-                },
+                "costs": document_of(costs),
+                "constants": {x: y and document_of(y) for x, y in constants.items()},
             },
             warnings=(*self._shared(), *found.warnings),
         )
