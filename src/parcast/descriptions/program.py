@@ -449,5 +449,6 @@ def placeholders_of(*described: Program | Machine) -> Iterator[str]:
     if names:
         yield RankedWarning(
             f"Values marked {PLACEHOLDER} are placeholders: {listed(names)}. Replace them.",
-            rank=Rank.UNUSABLE,
+            kind="placeholders",
+            rank=Rank.VERDICT,
         )

@@ -1,6 +1,7 @@
 """`parcast.plan`: what is recommended meets the goals, nothing better does; what is needed."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import parcast as pc
 from parcast.deciding.goals.configurations import front_of
 from parcast.deciding.goals.goals import cost_limit
 from parcast.deciding.goals.needed import least_factor
+from parcast.deciding.goals.sheet import _sure
 from parcast.deciding.goals.usable_counts import rule_of
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.request import time_kept, wall_time_limit
@@ -529,3 +531,9 @@ def test_a_picture_tells_machines_apart_and_names_only_what_is_drawn():
     lone = pc.plan(RUNS, p=[8, 16], within="58 min").plot()[0]
     assert "90% interval" in [x.get_label() for x in lone.collections]
     assert all(len(x.get_paths()) for x in lone.collections)
+
+
+def test_what_is_less_sure_than_required_is_not_printed_as_sure():
+    told = pc.plan(RUNS, within="40 min")
+    shown = [_sure(replace(told.configuration(0), sure=x), told.goals) for x in (0.8996, 0.9004)]
+    assert shown == ["<90", "90"]

@@ -276,19 +276,23 @@ def test_a_machine_without_runs_is_projected_by_its_rate(runs):
         ({"machines": [3]}, "must be a Machine, got int. Give the path"),
         ({"prices": {"T3E": -1}}, "prices must be numbers above 0 and up to .*, got -1 for T3E"),
         ({"machines": [Machine(name="A"), Machine(name="A")]}, "different names, got 'A' twice"),
-        (
-            {
-                "machines": [
-                    Machine(name=x, price={"processor_hour": 1, "currency": x}) for x in "AB"
-                ]
-            },
-            "price must have the same currency on all machines, got A and B",
-        ),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(runs, asked, says):
     with pytest.raises(ParameterError, match=says):
         match(runs, **asked)
+
+
+def test_prices_in_two_currencies_count_only_where_costs_do(runs):
+    machines = [
+        Machine(name=x, price={"processor_hour": 1, "currency": f"of {x}"}) for x in ("SP", "T3E")
+    ]
+    told = match(runs, machines)
+    assert all(x.cost is None for x in told.candidates if x.machine in ("SP", "T3E"))
+    assert "Prices are in of SP, of T3E: costs are left out." in " ".join(told.warnings)
+    for costs in ({"goal": "cost"}, {"budget": 5}):
+        with pytest.raises(ParameterError, match="must have the same currency on all machines"):
+            match(runs, machines, **costs)
 
 
 def test_where_no_machine_has_an_answer_that_is_said():

@@ -12,6 +12,7 @@ from parcast.deciding.goals.goals import goals_of
 from parcast.deciding.goals.nodes import node_size, what_p_counts
 from parcast.deciding.goals.question import (
     donors_beside,
+    in_one_currency,
     machines_of,
     on_named_machines,
     program_or_runs,
@@ -117,7 +118,8 @@ def posed(verb: str, given: Mapping[str, Any], *, is_ranking: bool = False) -> P
     donors, remarks = donors_beside(None if is_sized else what, given["donors"])  # type: ignore[arg-type]  # of several sizes
     machines = as_machines(given["machines"])
     own, not_asked = ranked_ones(what, machines, donors)
-    named = machines_of(what, own, prices)
+    by_time = is_ranking and given["goal"] != "cost" and goals.budget is None
+    named, unpriced = in_one_currency(machines_of(what, own, prices), needs_costs=not by_time)
     unit = cost_unit(goals, named, p_is, per_node, is_ranking=is_ranking)
     if goals.budget is not None:
         goals = replace(goals, budget=replace(goals.budget, unit=unit))
@@ -150,7 +152,7 @@ def posed(verb: str, given: Mapping[str, Any], *, is_ranking: bool = False) -> P
         subject=_subject(what, named, donors, {**given, "n": n, "seed": seed}),
         asked=asked,
         seed=seed,
-        remarks=tuple(remarks),
+        remarks=(*remarks, *unpriced),
         not_asked=not_asked,
         call=Call(verb=verb, arguments={**given, **found}),
     )

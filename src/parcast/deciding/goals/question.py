@@ -19,6 +19,7 @@ from parcast.forecasting.series.question import check_scaling, remedy_of_lone_ru
 from parcast.importers.registry import as_measurements
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent, shown
+from parcast.words import listed
 
 
 def program_or_runs(what: ProgramLike | MeasurementsLike) -> Program | Measurements:
@@ -54,19 +55,28 @@ def machines_of(
     for name in prices:
         hint = f"Ranked: {', '.join(known[:8])}."
         require_one_of("prices", name, known, hint, must="name machines that are ranked")
-    priced = [
+    return [
         x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
         for x in machines
     ]
-    currencies = sorted({x.price.currency for x in priced if x.price.currency})
-    if len(currencies) > 1:
+
+
+def in_one_currency(
+    machines: Sequence[Machine], *, needs_costs: bool
+) -> tuple[list[Machine], list[str]]:
+    """Machines whose costs can be compared, or without prices, and what is to be said of these."""
+    currencies = sorted({x.price.currency for x in machines if x.price.currency})
+    if len(currencies) < 2:
+        return list(machines), []
+    if needs_costs:
         raise ParameterError(
             "price",
             must="have the same currency on all machines",
             got=" and ".join(currencies),
             hint="Convert the prices, or take [price] out of the files.",
         )
-    return priced
+    text = f"Prices are in {listed(currencies)}: costs are left out. To see them, convert these."
+    return [x.model_copy(update={"price": Price()}) for x in machines], [text]
 
 
 def on_named_machines(

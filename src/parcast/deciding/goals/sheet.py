@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.deciding.goals.goals import amount_text
+from parcast.deciding.goals.goals import Goals, amount_text
 from parcast.deciding.goals.needed import missed
 from parcast.deciding.goals.result import PlannedConfiguration, ResourcePlan
 from parcast.deciding.sheet import FAILS, MARK, Said, entry_of, mark_column, time_columns
@@ -73,7 +73,7 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
     efficiency = result.weighed.efficiency[at]
     cells = [whole_percent(x) for x in efficiency.tolist()]
     columns.append(Column(title="efficiency", unit="[%]", cells=cells))
-    columns.append(Column(title="sure", unit="[%]", cells=[_chance(x.sure) for x in rows]))
+    columns.append(Column(title="sure", unit="[%]", cells=[_sure(x, result.goals) for x in rows]))
     if rows[0].out_of_memory is not None:
         cells = [_chance(1 - (x.out_of_memory or 0.0)) for x in rows]
         columns.append(Column(title="memory", unit="fits [%]", cells=cells))
@@ -111,6 +111,12 @@ def _costs(rows: list[PlannedConfiguration]) -> list[Column]:
 def _chance(share: float) -> str:
     """Write a probability in percent, of which few are certain."""
     return "<1" if share < 0.01 else ">99" if share > 0.99 else whole_percent(share)
+
+
+def _sure(configuration: PlannedConfiguration, goals: Goals) -> str:
+    """Write how sure it is of meeting the goals, never as sure as required where it is not."""
+    text, required = _chance(configuration.sure), whole_percent(goals.certainty)
+    return f"<{required}" if text == required and configuration.sure < goals.certainty else text
 
 
 def _facts(result: ResourcePlan) -> Iterator[Fact]:
