@@ -94,6 +94,8 @@ def test_a_unit_belongs_to_one_dimension(unit, dimension):
 
 RATE = 'x must be a rate such as "12.5 GB/s", got'
 TIME = 'x must be a time such as "150 us", got'
+NO_TIME = "x must be a time with its unit, got"
+NO_RATE = "x must be a rate with its unit, got"
 SIZE = 'x must be a size such as "10 MB", got'
 COUNT = "x must be a plain number such as 64, got"
 FLOP = 'x must be a number of operations such as "830 Mflop", got'
@@ -112,9 +114,9 @@ ALL_TIMES = "Write s, ms, us, ns, min, h or d."
         ("5%", "count", f'{COUNT} "5%", which is a fraction.'),
         ("1 Mflop", "operation_rate", f'{FLOPS} "1 Mflop", which is a number of operations.'),
         ("1 Mflop/s", "operations", f'{FLOP} "1 Mflop/s", which is an operation rate.'),
-        (150, "time", f'{TIME} 150, which has no unit. Write it with one, such as "150 s".'),
-        ("150", "time", f'{TIME} "150", which has no unit. Write it with one, such as "150 s".'),
-        (7.5, "rate", f'{RATE} 7.5, which has no unit. Write it with one, such as "7.5 B/s".'),
+        (150, "time", f'{NO_TIME} 150, which has none. Write for example "150 s".'),
+        ("150", "time", f'{NO_TIME} "150", which has none. Write for example "150 s".'),
+        (7.5, "rate", f'{NO_RATE} 7.5, which has none. Write for example "7.5 B/s".'),
         ("3 fortnight", "time", f'{TIME} "3 fortnight", whose unit "fortnight" is not known. '
          + ALL_TIMES),
         ("4k", "count", f'{COUNT} "4k", whose unit "k" is not known. Write the number alone.'),

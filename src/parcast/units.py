@@ -141,6 +141,7 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
             of = f"{got}, which is {EXPECTED[other][0]}"
             raise OtherDimension(name, must=must, got=of)
         why, hint = _what_is_wrong(number, unit, dimension)
+        must = must if unit else f"be {noun} with its unit"
         raise ParameterError(name, must=must, got=f"{got}, {why}", hint=hint)
     si = float(_EXACT.multiply(_EXACT.create_decimal(number), Decimal(str(factor))))
     if not math.isfinite(si):
@@ -289,7 +290,7 @@ def _what_is_wrong(number: str, unit: str, dimension: Dimension) -> tuple[str, s
     """Say why `unit` does not do, and what would."""
     if not unit:
         base = EXPECTED[dimension][2]
-        return "which has no unit", f'Write it with one, such as "{number} {base}".'
+        return "which has none", f'Write for example "{number} {base}".'
     likely = _likely_units(unit, dimension)
     if likely:
         hint = f"Did you mean {_either(likely)}?"

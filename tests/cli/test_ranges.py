@@ -49,6 +49,7 @@ def test_both_ends_belong_to_a_range_and_steps_are_even(first, ratio, step):
 
 
 BAD = 'v must be a rate such as "12.5 GB/s", got'
+NO_UNIT = "v must be a rate with its unit, got"
 NO_RANGE = 'v must be numbers and ranges such as "10..1000 GB/s", got'
 
 
@@ -61,7 +62,7 @@ MANY = f"v must be {MOST_VALUES:,} values at most,"
     ("text", "says"),
     [
         ("10..20 MB", f'{BAD} "10..20 MB", which is a size.'),
-        ("10..20", f'{BAD} "10..20", which has no unit. Write it with one, such as "1 B/s".'),
+        ("10..20", f'{NO_UNIT} "10..20", which has none. Write for example "1 B/s".'),
         ("10 MB, 1 GB/s", f'{BAD} "10 MB", which is a size.'),
         ("10 us..1 GB/s", f'{BAD} "10 us..1 GB/s", which is a time.'),
         ("", f"{NO_RANGE} nothing."),

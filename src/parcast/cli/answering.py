@@ -16,6 +16,9 @@ MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and 
     **dict.fromkeys(("-np", "-p", "--np", "--procs", "--processors", "--ranks"), COUNTS),
     **dict.fromkeys(("--figure", "--picture", "--plot"), ("-o FILE.svg",)),
     "--deadline": ("--within TIME",),
+    "--param": ("--at", "--set"),
+    "--set": ("--param", "--at"),
+    "--at": ("--param", "--set"),
 }
 NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
 

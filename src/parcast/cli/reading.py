@@ -348,6 +348,12 @@ def rows_selected(
         read = str if column in runs.labels else _number
         for value in [text] if text in known else [part.strip() for part in text.split(",")]:
             if read(value) not in known:
+                ended = runs.cut_off
+                if ended is not None and read(value) in ended.columns[column].tolist():
+                    raise click.UsageError(
+                        f"{option}: all runs with {column} = {value:.60} in {file} were stopped "
+                        "before the end. Give more time, or leave the option out."
+                    )
                 there = [value if isinstance(value, str) else f"{value:g}" for value in known]
                 raise click.UsageError(
                     f"{option}: no rows; {_several(column, runs)} in {file}: "

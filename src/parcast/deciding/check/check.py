@@ -34,7 +34,7 @@ from parcast.errors import ParameterError, as_whole
 from parcast.saved.call import Call
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent
-from parcast.words import counted, listed
+from parcast.words import counted, listed, rounded
 
 if TYPE_CHECKING:
     from parcast.timings.measurements import MeasurementsLike
@@ -252,7 +252,7 @@ def slowdown_text(slowdown: float) -> str:
     >>> slowdown_text(0.0841), slowdown_text(27.9)
     ('8%', 'a factor of 29')
     """
-    return percent(slowdown) if slowdown < 1 else f"a factor of {1 + slowdown:.2g}"
+    return percent(slowdown) if slowdown < 1 else f"a factor of {rounded(1 + slowdown, 2)}"
 
 
 def _of_sessions(cells: Cells, rule: GateRule, stopped: StoppedRuns) -> Iterator[str]:
