@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from parcast.benchmarking import network, processor, storage
 from parcast.benchmarking.compiled import arguments_of, compile_pingpong
 from parcast.benchmarking.primitives import PRIMITIVES
-from parcast.benchmarking.processor import horner, largest_cache, triad
+from parcast.benchmarking.processor import largest_cache
 from parcast.benchmarking.records import (
     BenchmarkPlan,
     BenchmarkRecorder,
@@ -45,19 +44,6 @@ def launch(module, folder, plan, *extra, ranks=2):
 
 
 # Processor
-
-
-@pytest.mark.parametrize("order", [0, 1, 4, 10])
-def test_horner_evaluates_the_polynomial(order):
-    x, out = np.linspace(0, 0.5, 11), np.empty(11)
-    horner(order, x, out)
-    assert out == pytest.approx(sum(x**k for k in range(order + 1)))
-
-
-def test_the_triad_adds_three_times_c_to_b():
-    a, b, c = np.empty(3), np.array([1.0, 2, 3]), np.array([4.0, 5, 6])
-    triad(a, b, c)
-    assert a.tolist() == [13, 17, 21]
 
 
 def test_the_processor_is_measured_without_mpi(tmp_path, monkeypatch):
@@ -169,18 +155,6 @@ def test_the_compiled_pingpong_records_what_the_other_one_does(mpi, tmp_path):
     assert found.sizes("stream", 2) == [1024]
     assert {len(times) for times in found.times.values()} == {3}
     assert found.facts["compiled_library"]
-
-
-def test_a_compiled_pingpong_that_cannot_write_aborts(mpi, tmp_path):
-    program = compile_pingpong(mpi.mpiexec, tmp_path)
-    if isinstance(program, str):  # no C compiler here
-        pytest.skip(program)
-    arguments = [
-        str(program),
-        *arguments_of(BenchmarkPlan(sizes=(0,), budget=0.0), tmp_path / "no" / "r"),
-    ]
-    with pytest.raises(RunFailed, match=r"benchmarking\.compiled on 2 ranks ended with status"):
-        run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=PATIENCE)
 
 
 def test_why_nothing_was_compiled_is_told(tmp_path, file):

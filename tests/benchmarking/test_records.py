@@ -37,24 +37,10 @@ def test_times_of_a_clock_that_stepped_are_counted_and_not_used(tmp_path):
     assert found.refused == {("write", 1, 8): 2, ("write", 1, 16): 1}
 
 
-def test_where_nothing_was_recorded_there_is_nothing(tmp_path):
-    BenchmarkRecorder(None).times("write", 8, [1.0])  # a rank that does not write
-    assert read_launch(tmp_path / "missing.jsonl").is_empty
-
-
-def test_a_plan_survives_being_an_argument():
-    plan = BenchmarkPlan(sizes=(0, 8), budget=0.1, fewest=2, most=3, directory="/here")
-    assert BenchmarkPlan.from_text(plan.to_text()) == plan
-
-
 @pytest.mark.parametrize("wrong", [{"sizes": ()}, {"sizes": (-1,)}, {"sizes": (1,), "fewest": 0}])
 def test_a_plan_that_measures_nothing_is_refused(wrong):
     with pytest.raises(ParameterError, match="A plan must have sizes of at least 0"):
         BenchmarkPlan(**({"budget": 1.0} | wrong))
-
-
-def test_repetitions_of_something_that_takes_no_time_are_as_many_as_are_allowed():
-    assert BenchmarkPlan(sizes=(1,), budget=1.0, most=7).repetitions(0.0) == 7
 
 
 def test_repetitions_in_which_another_program_had_the_core_are_kept_apart(tmp_path):

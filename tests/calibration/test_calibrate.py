@@ -18,13 +18,12 @@ from parcast.calibration.calibrate import calibrate
 from parcast.calibration.cases import BenchmarkCase, BenchmarkJob
 from parcast.calibration.host import Clocks, clock_notes
 from parcast.calibration.launches import BenchmarkLauncher, LaunchCourse
-from parcast.calibration.lines import fit_of_launch, line_of, segments_of
+from parcast.calibration.lines import segments_of
 from parcast.calibration.machine_file import machine_figures
 from parcast.calibration.notes import notes_of
-from parcast.calibration.result import BenchmarkTable, Measured, Sample
+from parcast.calibration.result import BenchmarkTable, Sample
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
-from parcast.laws.primitives.message import fit_message
 from parcast.mpi.find import Mpi, find_mpi
 from parcast.show.warning import Rank, by_rank
 from parcast.testbed.testbed import Testbed
@@ -444,12 +443,6 @@ def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
     assert notes([], [table([1e-6 + m / 1e9 for m in sizes], sizes)]) == []
 
 
-def test_launches_of_too_few_sizes_have_no_line():
-    launch = MeasuredLaunch(times={("pingpong", 2, 8): [1e-6]})
-    assert fit_of_launch(fit_message, launch, "pingpong", 2) is None
-    assert line_of(table([1e-6] * 2, [1, 2]), [launch]) is None
-
-
 @pytest.mark.parametrize("value", VALUES, ids=lambda x: x.key)
 def test_a_launch_that_was_cut_off_tells_no_value_rather_than_a_wrong_one(value):
     job = launched(value.part, times={("other", 2, 8): [1e-6]})
@@ -527,16 +520,6 @@ def test_many_outliers_are_told_with_the_worst():
     assert "31.4 times the median (reduce, 4 ranks, 8 B)" in told
     alone = replace(one, bench="polynomial", ranks=1)
     assert "median (polynomial, 1 rank, order 8)" in notes([launched()], [alone])[0]
-
-
-def test_the_spread_holds_the_wider_side():
-    usual = {
-        **{"key": "k", "dimension": "time", "launches": 5, "repetitions": 5, "outliers": 0},
-        **{"worst": 1.0, "cv": 0.0, "method": "", "settled": True},
-    }
-    assert Measured(value=10.0, lower=9.0, upper=12.0, **usual).spread == pytest.approx(0.2)
-    assert Measured(value=0.0, lower=0.0, upper=0.0, **usual).spread == 0.0
-    assert Measured(value=0.0, lower=0.0, upper=1.0, **usual).spread == inf
 
 
 # This machine

@@ -1,8 +1,6 @@
 """`parcast.calibration.launches`: settling, time, losses, interruptions, with fake ranks."""
 
-import sys
 import tempfile
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder
-from parcast.calibration import launches
-from parcast.calibration.cases import BenchmarkCase, cases_of, placement_of
+from parcast.calibration.cases import BenchmarkCase, cases_of
 from parcast.calibration.launches import FIRST, BenchmarkLauncher, LaunchCourse
 from parcast.errors import RunFailed
 from parcast.mpi.find import Mpi
@@ -209,48 +206,7 @@ def test_the_compiled_pingpong_takes_the_place_of_the_other_one():
     ]
 
 
-def test_ranks_are_placed_as_the_launcher_places_them(monkeypatch):
-    monkeypatch.setattr("parcast.calibration.cases.available_cores", lambda: (0, 1))
-    monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
-    assert [placement_of(x) for x in (1, 2, 3)] == ["own", "own", "one"]
-    monkeypatch.setenv("PARCAST_PLACEMENT", "free")
-    assert placement_of(3) == "free"
-
-
-def test_ranks_are_started_by_the_launcher_with_what_they_need(monkeypatch, tmp_path):
-    calls = []
-    monkeypatch.setattr(
-        launches, "run_ranks", lambda *given, **named: calls.append((given, named))
-    )
-    start = BenchmarkLauncher(MPI, tmp_path).start
-    start(case("network", 2), tmp_path / "r", 12.0)
-    start(
-        replace(case("network", 2), module="compiled", program="/pingpong"), tmp_path / "r", 12.0
-    )
-    (module, arguments), named = calls[0]
-    assert module == "parcast.benchmarking.network"
-    assert arguments == [str(tmp_path / "r"), PLAN.to_text()]
-    assert (named["ranks"], named["mpi"], named["time_limit"]) == (2, MPI, 12.0)
-    assert calls[1][0][1] == ["/pingpong", str(tmp_path / "r"), "0.0", "5", "200", "8"]
-
-
 # Without MPI
-
-
-def test_one_process_measures_alone(monkeypatch, tmp_path):
-    calls = []
-    monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
-
-    @contextmanager
-    def recorded():
-        yield lambda *given, **named: calls.append((given, named)) or SimpleNamespace(failure="")
-
-    monkeypatch.setattr(launches, "runner", recorded)
-    BenchmarkLauncher(None, tmp_path).start(case(), tmp_path / "r", 300.0)
-    [((command,), named)] = calls
-    assert command[:3] == [sys.executable, "-m", "parcast.benchmarking.storage"]
-    assert (command[-1], named["time_limit"]) == ("alone", 300.0)
-    assert named["environment"]["PARCAST_PLACEMENT"] == "one"
 
 
 @pytest.mark.fault(

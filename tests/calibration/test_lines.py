@@ -4,22 +4,8 @@ from math import isnan
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast.calibration.lines import estimate, outliers, sample_of
-
-values = st.lists(st.floats(1e-9, 1e9), min_size=2, max_size=40)
-
-
-@given(values=values)
-def test_the_interval_holds_the_median_and_lies_within_reason(values):
-    found = estimate(values)
-    assert found.lower <= found.value <= found.upper
-    assert found.lower > 0
-    if len(values) >= 5:
-        assert min(values) <= found.lower
-        assert found.upper <= max(values)
 
 
 @pytest.mark.parametrize("launches", [2, 3, 4, 5, 7, 8, 12, 20])
@@ -37,11 +23,6 @@ def test_the_order_statistics_are_those_of_the_tables(launches, depth):
     # D. J. Sheskin, table of the binomial distribution: the deepest with at least 90%
     found = estimate([float(x) for x in range(1, launches + 1)])
     assert (found.lower, found.upper) == (depth, launches + 1 - depth)
-
-
-def test_a_disturbed_launch_does_not_move_eight():
-    found = estimate([1.0, 1.01, 0.99, 1.02, 1.0, 0.98, 1.01, 50.0])
-    assert found.upper == 1.02
 
 
 def test_one_launch_has_no_interval():

@@ -41,14 +41,6 @@ def machine(tmp_path):
     return read
 
 
-def test_every_key_is_one_of_the_description_and_in_its_order():
-    keys = machine_keys()
-    assert {"compute.memory_bandwidth", "storage.cache", "network.bidirectional"} <= set(keys)
-    assert "primitives.barrier.startup" in keys
-    assert "primitives.barrier.bandwidth" not in keys
-    assert keys.index("network.saturation") < keys.index("storage.bandwidth")
-
-
 def test_ranks_that_may_be_on_other_hosts_leave_the_processors_open(machine):
     free = replace(WHOLE, host=replace(HOST, placement={8: "free"}))
     assert machine(machine_figures(free)).processors is None

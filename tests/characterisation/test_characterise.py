@@ -295,13 +295,6 @@ def test_regions_that_the_machine_does_not_explain_are_told():
     assert not any("explains" in x for x in characterise([run(2, waiting)]).warnings)
 
 
-def test_the_time_of_an_iteration_that_is_told_is_the_one_that_is_written():
-    runs = [plate(n, 1, pace=pace) for n, pace in ((102, 9e-9), (202, 8e-9), (402, 4e-9))]
-    (row,) = [x for x in characterise(runs).regions if x.name == "sweep"]
-    assert row.unit_time == pytest.approx(8e-9)
-    assert row.iteration.startswith("8 ns +- ")
-
-
 def test_uneven_iterations_are_those_of_the_rank_with_the_most_and_are_told():
     def triangle(p):
         return run(
@@ -392,22 +385,6 @@ def test_a_loop_that_ranks_run_unequally_often_is_one_of_all_its_iterations():
 )
 def test_what_does_not_tell_times_is_refused(runs, says, refusal):
     assert says in refusal(FitFailed, characterise, runs)
-
-
-def test_uneven_small_regions_are_those_of_the_rank_with_the_most():
-    def half(p):
-        return run(
-            p,
-            lambda r: [
-                total(
-                    "c", "complex", wall=1e-6 * (1 + 9 * (r == 0)), counts={"k": 1 + 9 * (r == 0)}
-                )
-            ],
-            n=1,
-        )
-
-    row = by_name(characterise([half(1), half(2), half(4)]))["c k"]
-    assert row.iterations == "10*p"
 
 
 def test_times_without_regions_tell_what_timing_changes():

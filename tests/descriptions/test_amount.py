@@ -11,11 +11,6 @@ def amount(value, *dimensions, name="io.transfer"):
     return Amount.of(value, dimensions or ("time",), name=name)
 
 
-def test_the_first_dimension_that_fits_is_taken():
-    assert amount("6.9 s", "time", "operations").dimension == "time"
-    assert amount("830 Mflop", "time", "operations").dimension == "operations"
-
-
 def test_a_formula_is_computed_at_every_point():
     found = amount("2 s * p / d")({"p": np.array([1.0, 4])[:, None], "d": [1.0, 2]})
     np.testing.assert_array_equal(found, [[2, 1], [8, 4]])
@@ -91,8 +86,3 @@ def test_a_negative_constant_is_refused_when_it_is_read():
 def test_what_is_not_finite_is_said_to_be_so():
     with pytest.raises(ParameterError, match="which is not a finite number"):
         amount("1e400 s", "time", "operations")
-
-
-def test_an_amount_is_itself():
-    one = amount("6.9 s")
-    assert amount(one) is one

@@ -99,11 +99,6 @@ def test_parameters_of_several_phases_have_their_names():
     assert "compute.parallel" in Program(phase=[spmd()]).parameters()
 
 
-def test_a_phase_takes_its_own_parameters_only():
-    program = Program(phase=[spmd(name="network"), spmd(name="b")])
-    assert program.at_phase(0, {"network.contention": 0.2}) == {"network.contention": 0.2}
-
-
 class Silent(Phase):
     """A law that says nothing of its work and warns of nothing."""
 

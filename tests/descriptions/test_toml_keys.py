@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.descriptions import description, toml_files
-from parcast.descriptions.description import require_other_labels
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import (
     MOST_KEYS,
@@ -145,20 +144,6 @@ def test_what_is_beyond_the_bounds_is_refused_before_it_is_parsed(case, file, mo
     assert problem.line
 
 
-def test_a_deep_key_costs_no_more_than_the_bound(monkeypatch):
-    taken = []
-
-    class Counted(toml_files._Scan):
-        def part(self, token):
-            taken.append(token)
-            super().part(token)
-
-    monkeypatch.setattr(toml_files, "_Scan", Counted)
-    with pytest.raises(FileProblems):
-        lines_in("a." * 400_000)
-    assert len(taken) == MOST_LEVELS + 1
-
-
 def test_of_20_000_unknown_keys_only_the_first_are_put_into_words(file, monkeypatch):
     compared = []
     nearest = description.difflib.get_close_matches
@@ -187,20 +172,3 @@ def test_a_description_built_in_python_counts_its_faults_as_well():
     assert lines[0] == "Program: 150 problems"
     assert lines[-1] == "  and 50 more."
     assert len(lines) == MOST_COLLECTED + 2
-
-
-def test_labels_are_not_each_compared_with_all_others():
-    compared = 0
-
-    class Label(str):
-        __hash__ = str.__hash__
-
-        def __eq__(self, other):
-            nonlocal compared
-            compared += 1
-            return str.__eq__(self, other)
-
-    require_other_labels([Label(i) for i in range(1000)], "phase")
-    assert compared < 10_000
-    with pytest.raises(ParameterError, match='must have different names, got "7" twice'):
-        require_other_labels([*map(str, range(1000)), "7"], "phase")

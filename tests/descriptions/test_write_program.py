@@ -64,12 +64,6 @@ def test_a_machine_is_written_likewise_with_its_byte_order_mark_and_line_ends(tm
     assert read_machine(path).network.latency({}) == pytest.approx(151e-6)
 
 
-def test_an_amount_that_no_phase_has_is_a_fault_of_the_caller():
-    program = read_text(TWO_PHASES, read_program)
-    with pytest.raises(KeyError):
-        with_amounts(TWO_PHASES, {"solve.io.volume": "1 MB"}, program)
-
-
 @pytest.mark.parametrize(
     "table",
     [
@@ -131,9 +125,3 @@ def test_amounts_that_the_text_lacks_are_added(text, written):
     program = Program(phase=[keys])
     assert with_amounts(text, {"capacities.compute": "5 Mflop/s"}, program) == written
     read_text(written, read_program)
-
-
-@pytest.mark.parametrize("table", ["", "p,metric,value\n1,energy,3\n", "p,watts\n1,3\n"])
-def test_what_is_neither_is_refused(table):
-    with pytest.raises(FileProblems):
-        read_measurements(io.StringIO(table))

@@ -408,14 +408,6 @@ def test_caliper_reader_reads_as_the_fake_does(path):
     assert list(found.values()) in ([8.25, 7.0], [1.25, 6.0])
 
 
-@pytest.mark.parametrize("parent", [[0], 0.5, "x", True, -1])
-def test_a_parent_that_is_no_node_is_refused(parent, tmp_path):
-    nodes = [{"label": "a"}, {"label": "b", "parent": parent}]
-    (tmp_path / "odd.json").write_text(split(nodes=nodes))
-    with pytest.raises(FileProblems, match=r"nodes\[1\]  must have a label, and a parent above"):
-        import_timings(tmp_path / "odd.json", "caliper")
-
-
 def chain(depth):
     """A table whose regions are each in the one before."""
     nodes = [{"label": f"f{i}", "parent": i - 1 if i else None} for i in range(depth)]

@@ -371,13 +371,6 @@ def test_an_archive_that_claims_what_it_does_not_hold_is_refused(change, says, t
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_packed_archive_is_refused(tmp_path):
-    path = write_cubex(tmp_path / "profile.cubex")
-    path.write_bytes(gzip.compress(path.read_bytes()))
-    assert "must be unpacked, got a gzip archive. Unpack it: gzip -dc <" in refusal(path)
-
-
-@pytest.mark.usefixtures("fake")
 def test_more_values_than_fit_into_memory_are_refused(monkeypatch, tmp_path):
     monkeypatch.setattr("parcast.importers.cubex.MOST_VALUES", 11)
     path = write_cubex(tmp_path / "profile.cubex")

@@ -306,17 +306,6 @@ def test_it_goes_on_where_it_was_interrupted(table):
     assert asked(command, path=table, runs=3, resume=True).table == told.table
 
 
-def test_each_run_is_on_the_disk_when_it_has_ended(table):
-    seen = []
-    asked(
-        ["true", "{p}"],
-        path=table,
-        runs=2,
-        each=lambda *_: seen.append(len(table.read_text().splitlines()) - 2),
-    )
-    assert seen == [1, 2, 3, 4]
-
-
 def test_a_table_that_is_there_or_is_of_another_command_is_refused(table):
     asked(["true", "{p}"], path=table, runs=1)
     with pytest.raises(ParameterError, match="must be a new file"):

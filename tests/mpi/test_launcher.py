@@ -1,11 +1,9 @@
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +11,6 @@ from parcast.errors import ParameterError, RunFailed
 from parcast.mpi import find as mpi
 from parcast.mpi import launcher, leftovers, rank
 from parcast.mpi.launcher import run_ranks
-from parcast.mpi.tied import main as become
 from parcast.mpi.tied import tied
 from tests.conftest import ROOT, until
 
@@ -185,15 +182,6 @@ def test_a_worker_ends_with_its_parent_where_the_kernel_does_not_tell_it_as_well
         assert process.stdout.readline() == "begun\n"
         process.kill()
     until(lambda: not is_alive(number), 10.0)
-
-
-def test_the_kernel_is_asked_to_tell_of_the_end_of_the_parent(monkeypatch):
-    done = []
-    library = SimpleNamespace(prctl=lambda *given: done.append(given[:2]))
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
-    monkeypatch.setattr(os, "execv", lambda *given: done.append(given))
-    become([str(os.getppid()), "/bin/echo", "a b"])
-    assert done == [(1, signal.SIGTERM), ("/bin/echo", ["/bin/echo", "a b"])]
 
 
 @pytest.mark.parametrize(

@@ -229,10 +229,3 @@ def test_segments_are_left_where_a_rank_may_not_be_looked_at(
     leftovers.remove_shared_memory(since=0.0)
     monkeypatch.undo()
     assert (segments / "mpich_shm_new").exists() == is_left
-
-
-def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path / "no")
-    monkeypatch.setattr(leftovers, "PROCESSES", tmp_path / "no")
-    leftovers.remove_shared_memory(since=0.0)
-    assert leftovers.kill_processes_of("a token") == 0

@@ -22,13 +22,6 @@ def answers(request):
     }[request.param]()
 
 
-def test_they_are_a_list(answers):
-    assert isinstance(answers, list)
-    assert answers == [*answers]
-    assert answers[:1] == [answers[0]]
-    assert repr(answers) == repr([*answers])
-
-
 def test_they_survive_being_copied(answers):
     for again in (pickle.loads(pickle.dumps(answers)), copy.deepcopy(answers)):
         assert type(again) is type(answers)

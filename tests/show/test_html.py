@@ -1,17 +1,8 @@
 """`parcast.show.html`: sheets in a notebook."""
 
-import re
-
 from parcast.show.html import html_of, worth_of
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
-
-COUNTS = Column(title="p", unit="[1]", cells=["1", "2"])
-
-
-def unstyled(html):
-    """Leave out the styles of rows and cells."""
-    return re.sub(r' style="[^"]*"', "", html)
 
 
 def test_everything_that_came_from_a_user_is_escaped():
@@ -25,16 +16,6 @@ def test_everything_that_came_from_a_user_is_escaped():
     assert "<b>&" not in html.replace("<b>&lt;b&gt;&amp;", "")
 
 
-def test_a_table_is_shown_in_its_widest_form_with_titles_in_full():
-    efficiency = Column(title="eff.", cells=[" 1 ", "2"], heading="efficiency [%]")
-    table = Table(forms=(Form(columns=[COUNTS, efficiency]), Form(columns=[COUNTS])))
-    assert unstyled(html_of(Sheet(tables=(table,)))) == (
-        '<table><thead><tr><th scope="col">p [1]</th><th scope="col">efficiency [%]</th></tr>'
-        "</thead>"
-        "<tbody><tr><td>1</td><td>1</td></tr><tr><td>2</td><td>2</td></tr></tbody></table>"
-    )
-
-
 def test_what_several_sheets_are_worth_is_one_list_below_their_verdicts():
     grave = RankedWarning("Wrong.", kind="wrong", rank=Rank.SERIOUS)
     verdict = RankedWarning("No forecast.", kind="none", rank=Rank.VERDICT)
@@ -45,14 +26,6 @@ def test_what_several_sheets_are_worth_is_one_list_below_their_verdicts():
         "<ul><li>Wrong.</li><li>Noisy.</li></ul>"
         "<details><summary>1 more warning</summary><ul><li>Far.</li></ul></details>"
     )
-
-
-def test_facts_follow_a_title_unless_a_table_stands_between():
-    facts = (Fact("law", "usl"), Fact("", "of Gunther"))
-    html = html_of(Sheet(title="T3E", facts=facts))
-    assert html == "<p><b>T3E</b><br><b>law:</b> usl<br>of Gunther</p>"
-    html = html_of(Sheet(title="T3E", tables=(Table(in_full=(Entry(lines=("none",)),)),)))
-    assert html == "<p><b>T3E</b></p><p>none</p>"
 
 
 def test_three_warnings_are_shown_and_the_others_folded():

@@ -50,7 +50,6 @@ from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.traces.trace import read_trace
 from parcast.pipeline.traces.traffic.check import check_traffic
-from parcast.places import load
 from parcast.prediction.predict import predict
 from parcast.prediction.trials.validate import validate_program
 from parcast.projection.counted import project_counts
@@ -250,10 +249,6 @@ def test_a_notebook_needs_no_matplotlib(made, monkeypatch):
     assert "<svg" in made("Prediction")._repr_html_()
     grid = predict(PROGRAM, MACHINE, p=range(1, 20), d=range(1, 20))
     assert "</svg>" in grid._repr_html_()  # of contours
-
-
-def test_the_place_of_its_picture_exists(result):
-    assert not result._picture or callable(load(result._picture))
 
 
 def test_it_is_saved_by_the_ending_of_the_path(result, tmp_path):

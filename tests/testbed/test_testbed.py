@@ -13,7 +13,6 @@ import pytest
 
 from parcast.errors import ParameterError, RunFailed, spelled
 from parcast.testbed import cgroups, network
-from parcast.testbed import network as namespaces
 from parcast.testbed import testbed as requirements
 from parcast.testbed.cgroups import Hierarchy, hierarchies
 from parcast.testbed.keeper import KeeperTask
@@ -163,14 +162,6 @@ def test_a_directory_on_no_disk_is_refused(monkeypatch):
     )
     monkeypatch.setattr(requirements, "disk_of", lambda _: "8:0")
     assert obstacle(disk=True) is None
-
-
-@pytest.mark.parametrize(
-    ("script", "says"),
-    [("exit 0", None), ("exit 1", "it fails"), ("echo so; echo no. >&2; exit 1", "no")],
-)
-def test_a_trial_says_why_it_failed(script, says):
-    assert requirements._refusal(["sh", "-c", script]) == says
 
 
 # control groups
@@ -526,11 +517,3 @@ def test_a_delay_stands_before_the_limit():
         limit == "qdisc add dev lo parent 1:1 handle 2: tbf rate 10000000bit burst 3100 latency 2s"
     )
     assert network.limits("lo", link=None, latency=0) == []
-
-
-def test_a_call_that_the_kernel_refuses_says_which():
-    with pytest.raises(OSError, match="mount: ") as caught:
-        namespaces.mount("none", "/no/such/place", "tmpfs")
-    assert caught.value.errno
-    with pytest.raises(OSError, match="setns: invalid argument"):
-        namespaces.enter(Path("/dev/null"))

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.timings.measurements import Measurements
@@ -215,22 +213,6 @@ def test_p_counts_processors(bad, got):
 )
 def test_a_bad_table_cannot_be_built(columns, says):
     assert refusal(**columns) == says
-
-
-@given(
-    columns=st.fixed_dictionaries(
-        {"p": st.integers(1, 10**9), "time": st.floats(1e-30, 1e30)},
-        optional={
-            "n": st.floats(allow_nan=False, allow_infinity=False),
-            "repetition": st.integers(0, 2**53 - 1),
-        },
-    )
-)
-def test_whatever_lies_in_the_domain_is_kept_as_it_is(columns):
-    runs = Measurements(**columns)
-    assert {name: column.tolist() for name, column in runs.columns.items()} == {
-        name: [value] for name, value in columns.items()
-    }
 
 
 # selection

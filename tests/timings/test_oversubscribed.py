@@ -4,7 +4,6 @@ import shlex
 
 import pytest
 
-import parcast
 from parcast.kernels.kernel import KernelRun
 from parcast.kernels.sheet import measurement_rows
 from parcast.timings.notes import ImportNote
@@ -57,23 +56,6 @@ def test_rows_with_more_ranks_than_cores_are_left_out_with_a_warning(runs):
 def test_they_are_counted_over_all_blocks_of_a_file(runs, chunk):
     with pytest.warns(ImportNote, match="3 runs were left out"):
         assert len(read_measurements(runs, chunk=chunk)) == 2
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda path: parcast.forecast(path, p=[4]),
-        parcast.knee,
-        lambda path: parcast.match(path, within=1e9),
-        lambda path: parcast.fit(PROGRAM, path, interval=False),
-    ],
-)
-def test_python_says_it_whatever_is_asked(runs, ask):
-    with pytest.warns(ImportNote, match="3 runs were left out: more ranks than cores"):
-        ask(str(runs))
-
-
-PROGRAM = parcast.Program(phase=[{"law": "spmd", "compute": {"parallel": "9 s"}}])
 
 
 @pytest.mark.parametrize(

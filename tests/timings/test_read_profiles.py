@@ -144,17 +144,6 @@ def test_a_file_that_is_too_long_is_refused_before_it_fills_the_memory(read, mon
         read(line() * 10_000)
 
 
-def test_a_stream_that_breaks_is_told():
-    class Broken:
-        name = "pipe"
-
-        def read(self, count):
-            raise OSError(5, f"Input/output error after {count} bytes")
-
-    with pytest.raises(FileProblems, match="must be readable, got: Input/output error"):
-        read_profiles([Broken()])
-
-
 def test_a_file_that_is_named_twice_is_no_repetition(read):
     with pytest.raises(FileProblems, match=r"must contain other runs than .*run0.jsonl, got the"):
         read(line(), line())
@@ -180,12 +169,6 @@ def test_a_file_of_wrong_lines_is_given_up(tmp_path, monkeypatch):
         read_profiles([tmp_path / "run.jsonl"])
     (problem,) = caught.value.problems
     assert problem.message.endswith(" Likewise lines 2, 3, 4 and 17 more.")
-
-
-def test_profiles_are_shown_by_what_was_run(read):
-    runs = read(line())
-    assert repr(runs) == "ProfilesRead(1 run)"
-    assert repr(runs.runs[0]) == "RunProfile(plate: p = 1, n = 64, time 1 s)"
 
 
 def test_passes_that_overlapped_are_read(read):

@@ -50,22 +50,6 @@ def test_each_series_is_what_a_loop_over_the_rows_collects(table):
         assert series.spread[i, :count] == pytest.approx(spreads, rel=1e-9, abs=1e-12)
 
 
-@given(table=rows)
-def test_what_stands_right_of_a_series_is_padding(table):
-    series = measured(table).series(by=["callpath", "n"])
-    padding = np.arange(series.p.shape[1]) >= series.count[:, np.newaxis]
-    for values in (series.p, series.time, series.spread):
-        assert np.array_equal(np.isnan(values), padding)
-    assert np.array_equal(series.repetitions == 0, padding)
-    assert series.count.max() == series.p.shape[1]
-
-
-def test_the_spread_of_normal_logs_is_their_standard_deviation():
-    logs = np.random.default_rng(7).normal(scale=0.1, size=20_000)
-    series = Measurements(p=4, time=np.exp(logs)).series()
-    assert series.spread[0, 0] == pytest.approx(0.1, rel=0.03)
-
-
 def test_sizes_that_share_a_count_of_processors_are_series_of_their_own():
     runs = Measurements(p=[1, 2, 4, 8], time=[8, 4, 6, 3], n=[100, 100, 200, 200])
     assert [key["n"] for key in runs.series().keys] == [100, 200]
@@ -92,15 +76,6 @@ def test_sizes_are_not_taken_for_repetitions_of_one_another():
         "by must name every column that varies within a series, got [] where n takes 2 values. "
         "Add 'n' to by, or select one value: select(n=100)."
     )
-
-
-def test_a_quarter_million_rows_are_grouped_at_once():
-    p = [1, 2, 4, 8, 16] * 50_000
-    callpath = [f"main->region_{i // 25}" for i in range(len(p))]
-    seconds = np.random.default_rng(1).uniform(1, 2, len(p)).tolist()
-    series = Measurements(p=p, time=seconds, callpath=callpath, n=1000).series()
-    assert series.p.shape == (10_000, 5)
-    assert np.all(series.repetitions == 5)
 
 
 def test_series_that_would_fill_the_memory_with_padding_are_refused(monkeypatch, refusal):

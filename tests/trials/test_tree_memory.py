@@ -14,7 +14,6 @@ from parcast.trials.control_group import ControlGroup, Place, place_of, places, 
 from parcast.trials.process_memory import (
     Resident,
     Shares,
-    shares_of,
 )
 from parcast.trials.tree_memory import CGROUP, PROC, Descendants, Watch
 
@@ -165,11 +164,6 @@ def test_memory_shared_with_forks_is_divided_among_them():
     with runner() as run:
         ran = run([*PLACE, text], is_grouped=False)
     assert 50e6 < ran.memory_total < 75e6
-
-
-def test_shares_are_at_most_all():
-    assert shares_of(os.getpid(), Resident(1, 1, 1, 1)).own == 1.0
-    assert shares_of(2**22 + 1, Resident(1, 1, 1, 1)) is None
 
 
 def test_descendants_are_found_through_those_between():

@@ -76,25 +76,11 @@ def test_pairs_at_once_send_one_message_each(file):
     assert "file ends before MPI_Finalize: it may have been cut off." in told.notes
 
 
-def test_processes_that_wait_do_not_count_and_0_bytes_are_no_collective():
-    source = next(x.source for x in read([EXAMPLE]).figures if x.key.startswith("primitives"))
-    assert source == "IMB Bcast (t_max), 2, 4, 8 processes, fit error less than 1%"
-
-
 def test_several_files_are_runs(file):
     paths = [file(f"{SECTION}0 1000 {x} 0.00\n{END}", f"{x}.txt") for x in (1.5, 2.0, 4.0)]
     told = read(paths)
     assert told.figures[0].text == "2 us"
     assert told.figures[0].source.endswith("median of 3 runs (1.5 us to 4 us)")
-
-
-def test_rows_with_defects_are_left_out_and_counted():
-    told = read([HERE / "imb_defects.txt"])
-    assert told.notes[0] == (
-        "imb_defects.txt: 2 rows are left out, as the benchmark marked them as failed: defects "
-        "(2)."
-    )
-    assert texts(told)["primitives.allreduce.bandwidth"] == "982 MB/s"  # of 8 and 65536 B
 
 
 def test_rows_that_were_not_measured_are_left_out_and_counted():

@@ -1,6 +1,5 @@
 """`calibration.benchmarks.ior`: what its three forms tell of a storage, and what is refused."""
 
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -66,17 +65,6 @@ def test_json_that_is_none_is_read_result_by_result():
     ]
 
 
-def test_valid_json_is_read_without_a_word_on_it(file):
-    text = """{"Version": "4.0.0", "Command line": "ior -e -C -O summaryFormat=JSON",
-    "tests": [{"Parameters": {"refnum": 0, "fsync": 1, "reorderTasks": 1},
-    "Options": {"access": "single-shared-file", "nodes": 2, "tasks": 4},
-    "Results": [{"bwMiB": 100.0, "access": "write", "openTime": 0.01, "totalTime": 9.0}]}],
-    "Finished": "now"}"""
-    told = read([file(text)])
-    assert texts(told)["storage.bandwidth"] == "104.9 MB/s"
-    assert len(told.notes) == 1
-
-
 def test_csv_tells_rates_and_tasks_and_not_what_a_cache_did():
     told = read([DATA / "ior.csv"])
     assert texts(told) == {
@@ -138,16 +126,6 @@ def test_several_files_in_several_forms_are_runs():
 )
 def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, content, says):
     assert says in refusal(file(content))
-
-
-def test_a_result_without_a_rate_is_left_out_and_counted(file):
-    text = (DATA / "ior_older.json").read_text().replace('"bwMiB": 700.0', '"bwMiB": -nan')
-    told = read([file(text)])
-    assert texts(told)["storage.bandwidth"] == "524.3 MB/s"  # 500 MiB/s, the other write
-    assert any(
-        "1 row is left out, as the benchmark marked it as failed: rate -nan (1)." in x
-        for x in told.notes
-    )
 
 
 ROWS = "write 100 1 1 0\n{}write 400 1 1 1\n{}read 900 1 1 1\n"
@@ -220,14 +198,6 @@ def test_data_of_devices_and_of_hosts_are_not_repetitions(file):
     told = read(paths, memory="device")
     assert texts(told)["storage.bandwidth"] == "419.4 MB/s"
     assert told.figures[1].source.startswith("IOR write, device memory")
-
-
-@pytest.mark.parametrize("name", ["ior_older.json", "ior.csv", "ior_older.txt"])
-def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, name):
-    content = (DATA / name).read_bytes()
-    for end in range(0, len(content), 11):
-        with suppress(FileProblems):
-            assert read([file(content[:end], name)]).figures
 
 
 def test_json_that_was_cut_off_is_refused(file):

@@ -1,7 +1,6 @@
 """`calibration.benchmarks.osu`: what its tables tell of a network, and what is refused."""
 
 import shlex
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from parcast.calibration.benchmarks.osu import read, recognises
 from parcast.descriptions.toml_files import read_machine
-from parcast.errors import FileProblems, ParameterError
+from parcast.errors import FileProblems
 from parcast.laws.primitives.measured import primitive_time
 from tests.importers import refused
 
@@ -101,16 +100,6 @@ def test_headers_of_all_releases_are_understood(file, header):
     assert recognises(content.encode(), Path("x"))
     told = read([file(content)])
     assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
-
-
-def test_several_files_are_runs_and_their_medians_are_taken(file):
-    paths = [
-        file(latency_table({m: factor * t for m, t in STRAIGHT.items()}), f"{factor}.txt")
-        for factor in (1, 2, 9)
-    ]
-    told = read(paths)
-    assert texts(told) == {"network.latency": "10 us", "network.bandwidth": "500 MB/s"}
-    assert told.figures[0].source.endswith("median of 3 runs (5 us to 45 us)")
 
 
 def test_a_switch_of_the_protocol_is_told(file):
@@ -224,11 +213,6 @@ def test_the_volume_of_a_gather_is_what_one_rank_gives(file, machine):
     assert machine(path).network.bandwidth is None
     time = primitive_time("gather", machine(path), {"p": np.array([4.0])}, np.array(1001.0))
     assert time == pytest.approx([2e-6])
-
-
-def test_a_name_of_a_file_cannot_break_the_description(file, machine):
-    path = file(latency_table(STRAIGHT), 'a"\n[network]\\é\x7f.txt')
-    assert '"' in machine(path).source
 
 
 # what the benchmark marks as failed
@@ -393,25 +377,7 @@ def test_a_file_that_ends_within_a_line_is_told(file):
     )
 
 
-@pytest.mark.parametrize("path", [DATA / "osu_full.n4.txt", OSU[0]])
-def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, path):
-    content = path.read_bytes()
-    for end in range(0, len(content), 7):
-        with suppress(FileProblems):
-            told = read([file(content[:end], path.name)])
-            assert told.figures or told.remarks
-
-
 def test_timings_have_no_memory(parcast):
     refused = parcast("import", "--memory", "host", ROOT / "examples/imports/weather.txt")
     assert refused.status == 2
     assert "--memory cannot be combined with extrap, which contains timings" in refused.err
-
-
-def test_two_memories_in_one_file_are_told_apart(file):
-    path = file(of_memory(TITLES["host"]) + of_memory(TITLES["device"], 0.25), "both of them.txt")
-    said = refusal_of([path])
-    assert "host memory in both of them.txt and device memory in both of them.txt" in said
-    with pytest.raises(ParameterError, match="must be one that was measured, got 'managed'"):
-        read([path], memory="managed")
-    assert texts(read([path], memory="device"))["network.latency"] == "1.25 us"

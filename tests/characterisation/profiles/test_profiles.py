@@ -236,12 +236,6 @@ def test_ranks_with_other_regions_are_told(tmp_path):
     assert any('Region "log" ran only on rank 0 of 2' in x for x in found.warnings)
 
 
-def test_runs_of_one_count_are_told(tmp_path):
-    path = caliper_json(tmp_path / "2.json", stencil(2, 480))
-    found = parcast.characterise(parcast.read_profiles(path).runs)
-    assert any(x.startswith("All runs have p = 2, so") for x in found.warnings)
-
-
 @pytest.mark.parametrize(("hosts", "are_told"), [(("n01", "n17"), False), (("n01", "gpu1"), True)])
 def test_hosts_of_other_machines_are_told(hosts, are_told, tmp_path):
     paths = [

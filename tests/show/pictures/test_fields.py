@@ -8,12 +8,12 @@ import pytest
 
 from parcast.show.pictures.canvas import linear_svg_of
 from parcast.show.pictures.colours import ColourScale
-from parcast.show.pictures.contours import areas_above, lines_at
+from parcast.show.pictures.contours import areas_above
 from parcast.show.pictures.elements import Paint
-from parcast.show.pictures.fields import ColourField, Told, bar_of, bar_room, classes_of
+from parcast.show.pictures.fields import ColourField, Told
 from parcast.show.pictures.figure import SvgFigure
 from parcast.show.pictures.marks import AreaMark
-from parcast.show.pictures.space import SpaceAxis, SpaceSurface, Stems, View
+from parcast.show.pictures.space import SpaceAxis, SpaceSurface, Stems
 
 NAME = "{http://www.w3.org/2000/svg}"
 X, Y = np.linspace(0.0, 2.0, 9), np.linspace(0.0, 1.0, 5)
@@ -36,12 +36,6 @@ def drawn(figure):
     return ElementTree.fromstring(figure.to_svg())
 
 
-def test_lines_are_where_heights_are_at_the_level():
-    [line] = lines_at(X, Y, PLANE, 1.0)
-    assert line.sum(axis=1) == pytest.approx(1.0)
-    assert lines_at(X, Y, PLANE, 4.0) == []
-
-
 def test_areas_are_all_that_is_above_and_have_no_points_on_straight_lines():
     [[low], [high]] = areas_above(X, Y, PLANE, [1.0, 2.0])
     assert area(low) == pytest.approx(1.5)
@@ -55,30 +49,6 @@ def test_a_hole_is_a_ring_of_its_own():
     outer, hole = sorted(map(area, rings), reverse=True)
     assert outer == pytest.approx(200.0**2)
     assert hole == pytest.approx(np.pi * 50.0**2, rel=0.02)
-
-
-def test_a_scale_of_levels_has_one_colour_between_two_of_them():
-    scale = ColourScale(low=1.0, high=4.0, title="", is_logarithmic=True, levels=(1.0, 2.0, 4.0))
-    assert scale.bands == pytest.approx([0.25, 0.75])
-    assert scale.labels == ["1", "2", "4"]
-    _, levels, shares = classes_of(field_of(levels=(1.0, 2.0)))
-    assert levels.tolist() == [1.0, 2.0]
-    assert shares == pytest.approx([0.0, 1 / 2, 1.0])
-
-
-def test_ticks_of_a_scale_are_in_its_unit():
-    scale = ColourScale(low=0.0, high=1.0, title="efficiency [%]", factor=0.01)
-    assert scale.labels[-1] == "100"
-    assert scale.shares(np.array([0.5, 7.0])).tolist() == [0.5, 1.0]
-
-
-@pytest.mark.parametrize("is_open", [(False, False), (True, True)])
-def test_the_bar_lies_beside_the_axes_in_the_room_that_it_asked_for(is_open):
-    scale = field_of(levels=(1.0, 2.0), is_open=is_open).scale
-    pieces = [*map(ElementTree.fromstring, bar_of(scale, 100.0, 10.0, 90.0, Paint()))]
-    assert 100.0 < float(pieces[-1].get("x")) < 100.0 + bar_room(scale)
-    pointed = [x for x in pieces if x.tag == "path" and x.get("fill") != "none"]
-    assert len(pointed) == sum(is_open)
 
 
 def test_places_of_a_field_say_what_is_there():
@@ -119,14 +89,6 @@ def test_areas_with_names_have_no_linear_axes():
     assert linear_svg_of(draw, Paint()) == ""
 
 
-def test_linear_axes_of_counts_have_whole_numbers():
-    axes = SvgFigure(8.0, 4.0, is_linear=True).add_subplot()
-    axes.set(xscale="log", xlim=(0.9, 3.1))
-    axes.set_xticks([1, 2, 3], labels=["1", "2", "3"])
-    axes.figure.draw_without_rendering()
-    assert [x for x, _ in axes.x.marks()] == [0, 1, 2, 3]
-
-
 def edge(low, high):
     return SpaceAxis(low=low, high=high, ticks=[low, high], labels=["low", "high"], title="t")
 
@@ -135,15 +97,6 @@ def surface_of(**more):
     axes = (edge(0.0, 2.0), edge(0.0, 1.0), edge(0.0, 3.0))
     scale = ColourScale(low=0.0, high=3.0, title="sum")
     return SpaceSurface(x=X, y=Y, heights=PLANE, values=PLANE, scale=scale, axes=axes, **more)
-
-
-def test_the_box_fills_its_frame_in_one_direction():
-    view = View.fitting((10.0, 20.0, 410.0, 220.0), surface_of().axes)
-    ends = [(x, y, z) for x in (0.0, 2.0) for y in (0.0, 1.0) for z in (0.0, 3.0)]
-    low, high = view.at(ends).min(axis=0), view.at(ends).max(axis=0)
-    assert np.all(low > (9.9, 19.9))
-    assert np.all(high < (410.1, 220.1))
-    assert max((high - low) / (400.0, 200.0)) == pytest.approx(1.0)
 
 
 def test_what_is_nearer_is_drawn_later_and_lower():

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import parcast
-from parcast.show.pictures.axis import Scale
 from parcast.show.pictures.elements import PAGE, Paint, width_of
 from parcast.show.pictures.figure import SvgFigure
 from parcast.show.pictures.scales import even_ticks
@@ -82,24 +81,6 @@ def test_a_band_has_a_piece_for_each_stretch(axes):
     axes.fill_between(np.arange(5.0), np.zeros(5), np.ones(5), where=where, color="#0072B2")
     areas = [x for x in drawn(axes.figure).iter(f"{SVG}path") if x.get("fill") == "#0072B2"]
     assert [x.get("d").count("Z") for x in areas] == [2]
-
-
-def test_places_on_a_logarithmic_axis_are_evenly_apart():
-    scale = Scale(kind="log", low=1.0, high=100.0, start=0.0, end=200.0)
-    scale.fit(np.array([1.0]))
-    assert scale.at([1.0, 10.0, 100.0]).tolist() == pytest.approx([0.0, 100.0, 200.0])
-    assert np.isnan(scale.at(0.0))
-
-
-def test_limits_that_are_not_set_hold_all_that_is_drawn(axes):
-    axes.plot([2.0, 4.0], [10.0, 30.0])
-    axes.bar([3.0], [20.0])
-    low, high = axes.get_ylim()
-    assert low == 0.0  # bars stand on it
-    assert high > 30.0
-    left, right = axes.get_xlim()
-    assert left < 2.0
-    assert right > 4.0
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-7.3, 912.0), (1e-9, 3e-9), (5.0, 5.0)])

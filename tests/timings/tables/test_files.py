@@ -7,12 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, ParcastError
 from parcast.timings.measurements import Measurements
-from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements, write_measurements
 
 ONLY_LABELS = (
@@ -89,14 +86,6 @@ def test_progress_is_told_in_bytes(file):
     told.clear()
     read_measurements(io.BytesIO(path.read_bytes()), progress=lambda *now: told.append(now))
     assert told == [(19, None), (19, None)]
-
-
-def test_a_long_table_is_read_in_many_blocks_with_few_objects():
-    rows = "".join(f"{2 ** (i % 10)},{i % 3},region {i % 7},{i + 0.5}\n" for i in range(20_000))
-    runs = read(f"p,repetition,callpath,time_ms\n{rows}", chunk=1000)
-    assert len(runs) == 20_000
-    assert runs.time[-1] == pytest.approx(19.9995)
-    assert len({id(name) for name in runs.labels["callpath"]}) == 7
 
 
 # what is refused: the whole file
@@ -406,40 +395,6 @@ def test_all_faults_come_together_and_those_alike_are_one():
         "Likewise lines 5, 6, 7 and 36 more."
     )
     assert (len(caught.value.problems), caught.value.unlisted) == (4, 0)
-
-
-@given(file=st.binary(max_size=300), chunk=st.sampled_from([1, 3, 50, 2**18]))
-@example(file=b"p,time_s\n1,\x1c\n", chunk=1)
-def test_random_bytes_are_refused_as_a_file_and_never_fail_otherwise(file, chunk):
-    with pytest.raises(FileProblems):
-        read_measurements(io.BytesIO(file), chunk=chunk)
-
-
-lines_like_a_table = st.lists(
-    st.lists(
-        st.one_of(
-            st.sampled_from(["1", "2", "1.5", "time_s", "time_ms", "time", "A", "nan"]),
-            st.sampled_from(["", " ", "#", '"', '"a', '"a"', "'", ";", "\0", "\ufeff", "1,2"]),
-            st.text(max_size=5),
-        ),
-        max_size=5,
-    ).map(",".join),
-    max_size=8,
-)
-
-
-@given(
-    header=st.sampled_from(["p,time_s", "p,machine,time_ms", "p,n,metric,value", "n,time_s"]),
-    lines=lines_like_a_table,
-    end=st.sampled_from(["\n", "\r\n", "\r"]),
-    chunk=st.sampled_from([1, 10, 2**18]),
-)
-def test_what_is_nearly_a_table_is_read_or_refused(header, lines, end, chunk):
-    try:
-        runs = read(end.join([header, *lines]), chunk=chunk)
-    except (FileProblems, ImportNote):
-        return  # as it should be, and nothing else may be raised
-    assert 1 <= len(runs) <= len(lines)
 
 
 # what is written

@@ -66,11 +66,6 @@ def test_names_that_are_formulas_are_none_in_a_spreadsheet_and_read_back(parcast
 
 
 @given(table=tables())
-def test_what_is_printed_is_read_back_equal(table):
-    assert read_measurements(io.StringIO("".join(measurements_pieces(table)))) == table
-
-
-@given(table=tables())
 def test_what_was_written_is_read_back_equal(tmp_path_factory, table):
     path = tmp_path_factory.getbasetemp() / "again.csv"
     write_measurements(table, path)
