@@ -38,6 +38,8 @@ def test_each_series_is_what_a_loop_over_the_rows_collects(table):
     expected = {}
     for p, callpath, n, seconds in table:
         expected.setdefault((callpath, n), {}).setdefault(p, []).append(seconds)
+    first = list(dict.fromkeys(callpath for callpath, _ in expected))
+    expected = dict(sorted(expected.items(), key=lambda x: (first.index(x[0][0]), x[0][1])))
     assert [tuple(key.values()) for key in series.keys] == list(expected)
     for i, points in enumerate(expected.values()):
         count = series.count[i]

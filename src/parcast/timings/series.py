@@ -90,9 +90,10 @@ def group_into_series(
     """Group timings by the columns named in `by`, and repetitions by their number of processors.
 
     `p`, `time` and its `deviation` [s] are arrays of shape (rows,), as is each of `columns`: text
-    as objects, axes as floats. Series come in the order in which the combinations of `by` first
-    appear. Text that is not in `by` must not differ within a series, an axis not within one `p`;
-    it may follow `p`, as under weak scaling the problem grows with the processors.
+    as objects, axes as floats. Series come in the order in which their labels first appear, and
+    of the same labels by their numbers. Text that is not in `by` must not differ within a series,
+    an axis not within one `p`; it may follow `p`, as under weak scaling the problem grows with
+    the processors.
     """
     series_of_row, first_row = number_groups([columns[name] for name in by], len(p))
     code, values = _codes(p)
@@ -179,19 +180,35 @@ def follows_p(
 def number_groups(
     columns: Sequence[NDArray[Any]], rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Count up the distinct rows of `columns` as they first appear; say where each first is.
+    """Count up the distinct rows of `columns`; say where each first is.
 
-    >>> number_groups([np.array([3.0, 5, 3])], 3)
-    (array([0, 1, 0]), array([0, 1]))
+    Labels come as they first appear, and within these numbers in their order.
+
+    >>> number_groups([np.array([3.0, 5, 3, 1])], 4)
+    (array([1, 2, 1, 0]), array([3, 0, 1]))
     """
     group = np.zeros(rows, dtype=np.intp)
+    labels = [column for column in columns if column.dtype == object]
+    group = _grouped(group, labels)
+    if labels:
+        group = np.argsort(np.argsort(_first_rows(group)))[group]
+    group = _grouped(group, [column for column in columns if column.dtype != object])
+    return group, _first_rows(group)
+
+
+def _grouped(group: NDArray[np.intp], columns: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
+    """Divide groups by further columns, in the order of their codes."""
     for column in columns:
         code, values = _codes(column)
         group = _dense(group * len(values) + code, (int(group.max()) + 1) * len(values))
+    return group
+
+
+def _first_rows(group: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where each group first is."""
     first_row = np.empty(int(group.max()) + 1, dtype=np.intp)
-    first_row[group[::-1]] = np.arange(rows - 1, -1, -1)  # of equal ones the last is kept
-    by_appearance = np.argsort(first_row)
-    return np.argsort(by_appearance)[group], first_row[by_appearance]
+    first_row[group[::-1]] = np.arange(len(group) - 1, -1, -1)  # of equal ones the last is kept
+    return first_row
 
 
 def _codes(column: NDArray[Any]) -> tuple[NDArray[np.intp], Sequence[Any] | NDArray[Any]]:
