@@ -40,7 +40,7 @@ INSTEAD = {
     r"believe[sd]?": "assume, trust",
     # processors and costs
     r"time that more processors do not shorten": "parallel overhead",
-    r"costs? (?:that )?grows? with the processors": "a cost that grows with p",
+    r"costs? (?:that )?grows? with the processors": "work that grows with p",
     r"shared work would save": "ideal 50%",
     r"numbers of processors not tried": "processor counts that were not measured",
     r"counts of processors": "processor counts",

@@ -80,7 +80,7 @@ def test_counts_that_are_close_together_are_said_to_show_little(p, is_said):
 
 # What limits it.
 
-GROWS = "a cost that grows with p: doubling p to 16 adds {} to the time"
+GROWS = "growing work: doubling p to 16 adds {} to the time"
 NOTHING = "parallel overhead: doubling p to 16 saves nothing (ideal: 50%)"
 OVERHEAD = "parallel overhead: doubling p to 16 saves {} (ideal: 50%)"
 WEAK = "nothing measurable: time stays constant while the work grows"
@@ -90,10 +90,10 @@ WORK = "the work itself, which still scales well: doubling p to 16 saves {} (ide
 @pytest.mark.parametrize(
     ("slope", "strong", "says", "limit"),
     [
-        (1.0, True, GROWS.format("100%"), "growing cost"),
-        (0.11, True, GROWS.format("8%"), "growing cost"),
-        (0.11, False, GROWS.format("8%"), "growing cost"),
-        (0.04, False, GROWS.format("3%"), "growing cost"),
+        (1.0, True, GROWS.format("100%"), "growing work"),
+        (0.11, True, GROWS.format("8%"), "growing work"),
+        (0.11, False, GROWS.format("8%"), "growing work"),
+        (0.04, False, GROWS.format("3%"), "growing work"),
         (0.02, False, WEAK, "scales well"),
         (-0.5, False, WEAK, "scales well"),
         (0.09, True, NOTHING, "overhead"),
@@ -114,8 +114,8 @@ def test_what_limits_it_follows_from_the_slope_at_the_largest_count(slope, stron
 
 def test_weak_scaling_that_has_lost_efficiency_is_limited_by_what_grew():
     found = note(slope=0.0, strong=False, efficiency=0.72)
-    assert found.limited_by == "a cost that grew with p: at p = 16 the efficiency is 72%"
-    assert found.limit == "growing cost"
+    assert found.limited_by == "growing work: at p = 16 the efficiency is 72%"
+    assert found.limit == "growing work"
     assert note(slope=0.0, strong=False, efficiency=0.91).limited_by == WEAK
 
 
@@ -137,11 +137,9 @@ def test_what_limits_real_forecasts(time, asked, says):
 def test_constant_time_alone_is_named_where_the_law_that_is_followed_has_no_other_cost():
     p = 2.0 ** np.arange(6)
     alone, growing = (forecast({"p": p, "time": 1 + 100 / p + x * p}, 64) for x in (0.0, 0.02))
-    constant = (
-        "constant time, such as that of serial parts: doubling p to 64 saves 38% (ideal: 50%)"
-    )
+    constant = "constant work, such as serial parts: doubling p to 64 saves 38% (ideal: 50%)"
     assert alone.notes[0].limited_by == constant
-    assert (alone.notes[0].limit, growing.notes[0].limit) == ("constant time", "overhead")
+    assert (alone.notes[0].limit, growing.notes[0].limit) == ("constant work", "overhead")
 
 
 def test_what_doubling_does_is_what_the_table_says():

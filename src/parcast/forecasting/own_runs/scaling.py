@@ -37,7 +37,7 @@ from parcast.timings.measurements import Measurements
 from parcast.timings.series import number_groups
 
 Scaling = Literal["auto", "strong", "weak"]
-Limit = Literal["", "scales well", "constant time", "overhead", "growing cost"]
+Limit = Literal["", "scales well", "constant work", "overhead", "growing work"]
 Size = Literal["", "grows", "fixed", "mixed"]  # of the problem, over the counts of processors
 
 SHARE_OF_IDEAL: Final = 0.25  # of the slope -1 that work shared by the processors would have [D]

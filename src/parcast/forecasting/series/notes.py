@@ -163,21 +163,19 @@ def _limit(
     """
     saved = 1.0 - 2.0**slope
     if slope > (0.1 if strong else 0.03):
-        text = (
-            f"a cost that grows with p: doubling p to {doubled} adds {percent(-saved)} to the time"
-        )
-        return "growing cost", text
+        text = f"growing work: doubling p to {doubled} adds {percent(-saved)} to the time"
+        return "growing work", text
     if not strong:
         if efficiency >= 0.9:
             return "scales well", "nothing measurable: time stays constant while the work grows"
-        text = f"a cost that grew with p: at p = {p} the efficiency is {percent(efficiency)}"
-        return "growing cost", text
+        text = f"growing work: at p = {p} the efficiency is {percent(efficiency)}"
+        return "growing work", text
     much = "nothing" if slope > -0.015 else percent(saved)
     saves = f"doubling p to {doubled} saves {much} (ideal: 50%)"
     if slope <= -0.8:
         return "scales well", f"the work itself, which still scales well: {saves}"
     if follows is not None and follows.law == AMDAHL.name:
-        return "constant time", f"constant time, such as that of serial parts: {saves}"
+        return "constant work", f"constant work, such as serial parts: {saves}"
     return "overhead", f"parallel overhead: {saves}"
 
 
