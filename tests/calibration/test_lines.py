@@ -8,7 +8,7 @@ import pytest
 from parcast.calibration.lines import estimate, outliers, sample_of
 
 
-@pytest.mark.parametrize("launches", [2, 3, 4, 5, 7, 8, 12, 20])
+@pytest.mark.parametrize("launches", [2, 3, 4])
 def test_nine_of_ten_intervals_hold_the_true_value(launches):
     random = np.random.default_rng(launches)
     held = 0

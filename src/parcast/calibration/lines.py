@@ -16,22 +16,19 @@ References
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import comb, exp, inf, isfinite, log, nan, sqrt
+from math import exp, inf, isfinite, log, nan
 from statistics import fmean, median, stdev
 from typing import Final, TypeVar
 
 import numpy as np
 
 from parcast.benchmarking.records import MeasuredLaunch
-from parcast.calibration.result import INTERVAL, BenchmarkTable, Line, Sample, Segment
-from parcast.laws.primitives.message import (
-    fit_message,
-    fit_messages,
-)
+from parcast.calibration.result import BenchmarkTable, Line, Sample, Segment
+from parcast.laws.primitives.message import fit_message, fit_messages
+from parcast.trials.precision import FEWEST, half_width, interval_of
 
 Fit = TypeVar("Fit")
 
-FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5% only
 DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
 LEAST_EXCESS: Final = 0.1  # of the median, which an outlier exceeds it by at least [D]
 
@@ -62,13 +59,14 @@ def estimate(values: Sequence[float]) -> Estimate:
     middle, count = median(ordered), len(ordered)
     lower, upper, cv = nan, nan, nan
     if count > 1:
-        depth = _depth(count)
-        lower, upper = ordered[depth - 1], ordered[count - depth]
+        lower, upper = interval_of(ordered)
         mean = fmean(ordered)
         cv = stdev(ordered) / mean if 0 < mean < inf else nan
-        if count < FEWEST_ORDERED and ordered[0] > 0 and isfinite(ordered[-1]):
-            lower, upper = _by_student([log(x) for x in ordered])
-            lower, upper = min(lower, middle), max(upper, middle)
+        if count < FEWEST and ordered[0] > 0 and isfinite(ordered[-1]):
+            logarithms = [log(x) for x in ordered]
+            half = half_width(logarithms)
+            lower = min(exp(fmean(logarithms) - half), middle)
+            upper = max(exp(fmean(logarithms) + half), middle)
     return Estimate(value=middle, lower=lower, upper=upper, cv=cv, launches=count)
 
 
@@ -109,24 +107,6 @@ def sample_of(
         worst=max(worst for _, worst in stood_out),
         settled=result.is_within(target),
     )
-
-
-def _depth(count: int) -> int:
-    """Give the deepest order statistic, and its mirror, that hold the median often enough."""
-    missed, depth = 2 / 2**count, 1  # of the interval between the least and the most
-    while (missed := missed + 2 * comb(count, depth) / 2**count) <= 1 - INTERVAL:
-        depth += 1
-    return depth
-
-
-def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
-    """Give the interval of the mean of logarithms, as values."""
-    from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
-
-    count = len(logarithms)
-    quantile = float(special.stdtrit(count - 1, 0.5 + INTERVAL / 2))
-    half = quantile * stdev(logarithms) / sqrt(count)
-    return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
 
 
 def fit_of_launch(

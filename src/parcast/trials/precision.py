@@ -5,6 +5,7 @@ five was 5 to 16% off there. So the number of runs depends on how far they are a
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import log, sqrt
 from statistics import median, stdev
 from typing import Final, NamedTuple
@@ -28,11 +29,29 @@ def interval_of(times: Sequence[float]) -> Interval:
     times are below the median follows the binomial law. Of fewer than five times it is their
     range, of a smaller probability.
     """
-    from scipy.stats import binom  # type: ignore[import-untyped]  # SciPy ships no types
-
     ordered = sorted(times)
-    left_out = max(int(binom.ppf((1.0 - CONFIDENCE) / 2.0, len(ordered), 0.5)) - 1, 0)
+    left_out = _left_out(len(ordered))
     return Interval(ordered[left_out], ordered[-1 - left_out])
+
+
+@cache
+def _left_out(count: int) -> int:
+    """How many of the least times, and of the most, the interval of a median does without."""
+    choices, left_out = count, 0
+    missed = 2 / 2**count  # probability that the median is not between the two times [1]
+    while (missed := missed + 2 * choices / 2**count) <= 1.0 - CONFIDENCE:
+        left_out += 1
+        choices = choices * (count - left_out) // (left_out + 1)
+    return left_out
+
+
+def half_width(logarithms: Sequence[float]) -> float:
+    """Half of the 90% interval of the mean of two logarithms or more, by Student's t. [1]."""
+    from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+    count = len(logarithms)
+    quantile = float(special.stdtrit(count - 1, 0.5 + CONFIDENCE / 2))
+    return quantile * stdev(logarithms) / sqrt(count)
 
 
 def intervals_named(runs: Iterable[int]) -> tuple[str, str]:
@@ -67,10 +86,5 @@ def is_mean_known(times: Sequence[float]) -> bool:
 
     It is Student's, of their logarithms; a single time is taken to be exact.
     """
-    from scipy.stats import t
-
     logs = [log(time) for time in times]
-    if len(logs) < 2:
-        return bool(logs)
-    factor = float(t.ppf((1.0 + CONFIDENCE) / 2.0, len(logs) - 1))
-    return factor * stdev(logs) / sqrt(len(logs)) <= log(1.0 + PRECISION)
+    return half_width(logs) <= log(1.0 + PRECISION) if len(logs) > 1 else bool(logs)
