@@ -21,8 +21,7 @@ import parcast
 from parcast.cli.options import CountList
 from parcast.errors import ParameterError, RunFailed
 from parcast.measurement.answering import _forecast
-from parcast.measurement.findings import findings_of
-from parcast.measurement.frequency import Frequencies, fastest
+from parcast.measurement.findings import Frequencies, fastest, findings_of
 from parcast.measurement.launchers import (
     launcher_of,
     may_use_openmp,
@@ -460,7 +459,7 @@ def test_a_count_that_the_program_refuses_is_named(table):
 
 
 def test_a_frequency_that_falls_is_said(monkeypatch):
-    monkeypatch.setattr("parcast.measurement.frequency.BETWEEN", 0.0)
+    monkeypatch.setattr("parcast.measurement.findings.BETWEEN", 0.0)
     values = [3e9, 3.1e9, 3e9, 2.8e9, 2.5e9, 2.4e9, 2.4e9]
     for read, said in ((values, 1), (values[:4], 0), (values[:1] * 7, 0), ([None] * 7, 0)):
         found = Frequencies(iter(read).__next__)

@@ -121,7 +121,6 @@ def read_launch(path: Path, *, is_pinned: bool = True) -> MeasuredLaunch:
 
 
 def _take(launch: MeasuredLaunch, line: dict[str, Any], *, is_pinned: bool) -> None:
-    """Add one line."""
     if "fact" in line:
         launch.facts[line["fact"]] = line["value"]
         return

@@ -264,7 +264,6 @@ def _is_settled(job: BenchmarkJob, jobs: Sequence[BenchmarkJob]) -> bool:
 def _require_something(
     jobs: Sequence[BenchmarkJob], course: LaunchCourse, notes: Sequence[str]
 ) -> None:
-    """Raise where there is no launch at all."""
     if any(job.launches for job in jobs):
         return
     if course.was_interrupted:

@@ -252,7 +252,6 @@ def _write(
     *,
     as_json: bool,
 ) -> None:
-    """Write and show what was measured."""
     from parcast.calibration.machine_file import calibration_document, machine_figures
     from parcast.files.document import csv_pieces, json_pieces, write_document
 

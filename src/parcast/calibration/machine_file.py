@@ -83,7 +83,6 @@ def _fields(table: Description) -> Iterator[str]:
 
 
 def _table_of(key: str) -> int:
-    """Place of the table of a key in the file."""
     table = key.rpartition(".")[0]
     tables = [
         "",

@@ -254,7 +254,6 @@ def _one_of_two(measured: Sequence[Measured]) -> Iterator[str]:
 
 
 def _width(value: Measured) -> str:
-    """Name a value and its half-width."""
     if isnan(value.lower):
         return f"{value.key} (one launch)"
     return f"{value.key} +-{percent(value.spread)}"

@@ -121,7 +121,6 @@ def half_width(value: float, lower: float, upper: float) -> float | None:
 def _formula(
     name: str, tables: Sequence[BenchmarkTable], lines: Sequence[Line]
 ) -> PrimitiveFormula:
-    """Fit the tables of one primitive."""
     times = _times(name, tables)
     many = len(tables) >= FEWEST_COUNTS
     fit = measured_primitive(times)

@@ -87,7 +87,6 @@ def primitives_without_rate(calibration: Calibration) -> Iterator[str]:
 
 
 def _spreads(formula: PrimitiveFormula) -> dict[str, float | None]:
-    """Give the spreads of a formula by their keys."""
     return {"startup": formula.startup_spread, "bandwidth": formula.byte_spread}
 
 
@@ -154,6 +153,5 @@ def line_words(line: Line) -> str:
 
 
 def _sum(startup: float, rate: float) -> str:
-    """Write a line."""
     first = written(startup, "time")
     return f"{first} + m / {written(rate, 'rate')}" if math.isfinite(rate) else first

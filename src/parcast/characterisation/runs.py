@@ -119,7 +119,6 @@ def _kinds(runs: Sequence[RunProfile]) -> dict[str, str]:
 def _region(
     name: str, kind: str, totals: Sequence[Totals], p: Array, n: Array | None
 ) -> RegionRuns:
-    """One region in all runs that know it."""
     known = [i for i, of_run in enumerate(totals) if name in of_run]
     return RegionRuns(
         name=name,
@@ -193,7 +192,6 @@ def _odd(lacking: Sequence[str], besides: Sequence[str], own: Iterable[str]) -> 
 
 
 def _names(names: Sequence[str]) -> str:
-    """List the first of some names."""
     return listed((f'"{name}"' for name in names), MOST_NAMED)
 
 

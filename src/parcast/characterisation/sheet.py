@@ -51,7 +51,6 @@ def _perturbed(by_count: Sequence[Perturbed]) -> Table:
 
 
 def _table(result: Characterisation) -> Table:
-    """Give the regions."""
     columns = [
         Column(title="region", cells=[shown(x.name) for x in result.regions], align="left"),
         Column(title="kind", cells=[x.kind for x in result.regions], align="left"),
@@ -130,7 +129,6 @@ def _in_full(region: CharacterisedRegion) -> Entry:
 
 
 def _facts(result: Characterisation) -> Iterator[Fact]:
-    """Say what it is based on."""
     yield Fact("program", f"{shown(result.program.name)}: {result.program.source}")
     yield Fact(
         "shares", f"of the wall time of the run at {result.largest}; loops: {result.clock} time"

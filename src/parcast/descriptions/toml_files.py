@@ -134,7 +134,6 @@ class _Scan:
             self._end_line()
 
     def _mark_in_value(self, mark: str) -> None:
-        """Take in a sign of a value."""
         assert self.value is not None
         inner = self.open[-1] if self.open else None
         if mark in "[{":
@@ -170,7 +169,6 @@ class _Scan:
             self.key.clear()
 
     def _begin_value(self) -> None:
-        """Note the key that was read."""
         within = self.open[-1].place if self.open else self.table
         place = (*within, *self.key)
         self._note(place, start=len(within) + 1)
@@ -197,7 +195,6 @@ class _Scan:
         self.header, self.value = 0, ()  # what follows on the line is no key
 
     def _count_table(self, place: Place) -> None:
-        """Note a table."""
         self.tables += 1
         self._require(self.tables, MOST_TABLES, "tables")
         self._note(place, start=1)

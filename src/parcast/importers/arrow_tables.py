@@ -66,7 +66,6 @@ FORMAT = Format(
 
 
 def _table(path: Path, faults: Faults) -> Any:
-    """Read a file as a table."""
     library("pyarrow", faults, extra=EXTRA, otherwise=OTHERWISE)
     from pyarrow import feather, parquet
 

@@ -132,7 +132,6 @@ class Archive:
         self._refuse(f"{name} must have {count:,} rows of {size:,} bytes, got others.")
 
     def _content(self, name: str) -> bytes:
-        """Read a file of the archive as it is."""
         if name not in self._members:
             self._refuse(f"must have the file {name}, got none.")
         member = self._members[name]

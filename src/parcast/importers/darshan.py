@@ -143,7 +143,6 @@ def _is_wanted(callpath: str, metric: str | None) -> bool:
 
 
 def _callpaths(jobs: Sequence[DarshanJob], metric: str | None) -> list[str]:
-    """List the callpaths that are wanted and there."""
     there = dict.fromkeys(callpath for job in jobs for callpath in _times(job))
     return [callpath for callpath in there if _is_wanted(callpath, metric)]
 

@@ -197,7 +197,6 @@ def _check_job(job: DarshanJob, faults: Faults) -> None:
 
 
 def _add(module: Module, record: Record) -> None:
-    """Add a record to what a module did."""
     prefix, got = PREFIXES[module.name], record.counters
 
     def value(name: str) -> int:

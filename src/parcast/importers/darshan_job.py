@@ -149,7 +149,6 @@ def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Darsh
 
 
 def _job(row: dict[str, str], line: int, faults: Faults) -> DarshanJob:
-    """Make a job of one row."""
     value = {}
     for name in COLUMNS:
         read = finite(row[name])

@@ -141,7 +141,6 @@ def _times(
 def _record(
     module: str, record: Mapping[str, Any], counters: Mapping[str, Any], names: Mapping[Any, str]
 ) -> Record:
-    """Give all counters of a record by their names."""
     named: dict[str, float] = {}
     for kind in ("counters", "fcounters"):
         values = record.get(kind, ())

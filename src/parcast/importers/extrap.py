@@ -132,7 +132,6 @@ class SavedValues:
         return self._holds(values[0]) or not is_mean
 
     def _holds(self, chunk: int) -> bool:
-        """Whether kept values are there."""
         name = f"values/{chunk}.indx"
         if not self._is_archive:
             return (self._path.parent / name).is_file()

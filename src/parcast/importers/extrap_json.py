@@ -252,7 +252,6 @@ def _as_number(value: Any) -> Any:
 
 
 def _texts(value: Any, field: str, faults: Faults) -> list[str]:
-    """Take a list of names."""
     names = _list(value, field, faults)
     if not names or not all(isinstance(name, str) for name in names):
         faults.refuse('must be names such as ["p", "n"]. Correct it.', field=field)

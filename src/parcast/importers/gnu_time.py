@@ -72,7 +72,6 @@ FORMAT = Format(title="/usr/bin/time -v", recognises=recognises, timings=read)
 
 
 def _commands(path: Path, faults: Faults) -> list[TimedCommand]:
-    """Read one file."""
     found: list[TimedCommand] = []
     for line, text in text_lines(path, faults):
         if match := COMMAND.search(text):

@@ -141,7 +141,6 @@ def _benchmarks(path: Path, faults: Faults) -> tuple[tuple[int, int] | None, lis
 
 
 def _kept(entry: dict[str, Any]) -> dict[str, Any]:
-    """Keep what is read of an object."""
     return {key: value for key, value in entry.items() if key in KEPT}
 
 

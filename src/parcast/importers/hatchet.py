@@ -240,7 +240,6 @@ def _paths_of_graph(graphs: list[Any], faults: Faults) -> dict[str, CallPath]:
 def _chosen(
     exclusive: list[str], inclusive: list[str], wanted: str | None, faults: Faults
 ) -> TimeColumn:
-    """Choose the metric that is the time."""
     kinds = dict.fromkeys(inclusive, INCLUSIVE) | dict.fromkeys(exclusive, EXCLUSIVE)
     times = [
         column if column.kind == UNTOLD else replace(column, kind=kinds[name])

@@ -60,7 +60,6 @@ FORMAT = Format(title="hyperfine JSON", recognises=recognises, timings=read)
 
 
 def _results(path: Path, faults: Faults) -> list[dict[str, Any]]:
-    """Read the results of one file."""
     document = json_document(path, faults)
     results = document.get("results") if isinstance(document, dict) else None
     if not isinstance(results, list) or not all(isinstance(x, dict) for x in results):

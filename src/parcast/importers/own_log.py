@@ -98,7 +98,6 @@ def _log(
 def _paired(
     times: Sequence[FoundTime], counts: Sequence[tuple[int, int]], faults: Faults
 ) -> list[tuple[int | None, FoundTime]]:
-    """Give each time its count."""
     if not counts:
         return [(None, found) for found in times]
     if len({p for p, _ in counts}) == 1:

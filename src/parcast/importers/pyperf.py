@@ -81,7 +81,6 @@ def _benchmarks(path: Path, faults: Faults) -> list[tuple[dict[str, Any], list[A
 
 
 def _metadata(part: Any, field: str, faults: Faults) -> dict[str, Any]:
-    """Give the metadata of a part of a document."""
     own = part.get("metadata", {}) if isinstance(part, dict) else None
     if not isinstance(own, dict):
         faults.refuse("must be an object. Correct it.", field=field)
@@ -89,7 +88,6 @@ def _metadata(part: Any, field: str, faults: Faults) -> dict[str, Any]:
 
 
 def _same(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Give what is the same in all parts."""
     first = parts[0] if parts else {}
     return {x: y for x, y in first.items() if all(part.get(x) == y for part in parts)}
 

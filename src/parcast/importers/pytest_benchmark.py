@@ -67,7 +67,6 @@ FORMAT = Format(title="pytest-benchmark JSON", recognises=recognises, timings=re
 
 
 def _benchmarks(path: Path, faults: Faults) -> list[dict[str, Any]]:
-    """Read the benchmarks of one file."""
     document = json_document(path, faults)
     listed = benchmarks_in(document, "pytest --benchmark-json", faults)
     return [json_object(one, f"benchmarks[{i}]", faults) for i, one in enumerate(listed)]
@@ -80,7 +79,6 @@ def _given(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(one: dict[str, Any]) -> dict[str, float]:
-    """Give those of them that are numbers."""
     return {x: y for x, y in _given(one).items() if is_number(y)}
 
 

@@ -165,7 +165,6 @@ def _value(cell: str) -> float | None:
 
 
 def _of_report(document: Any, faults: Faults, place: str = "") -> Iterator[TestCase]:
-    """Go through the tests of a report."""
     runs = document.get("runs") if isinstance(document, dict) else None
     if not isinstance(runs, list):
         faults.refuse(

@@ -252,7 +252,6 @@ class Runs:
         return notes
 
     def _label(self, callpath: str, machine: str, faults: Faults, line: int | None) -> int:
-        """Number a callpath on a machine."""
         label = self._labels.get((callpath, machine))
         if label is None:
             self._labels[callpath, machine] = label = len(self._labels)

@@ -316,7 +316,6 @@ def _kept(keys: dict[str, Any]) -> dict[str, Any]:
 
 
 def _job(job: dict[str, Any], i: int, faults: Faults) -> SlurmJob:
-    """Give what is known of a job."""
     elapsed = _number(_inside(job, "time", "elapsed"))
     if elapsed is not None and elapsed < 0:
         faults.refuse(
@@ -451,7 +450,6 @@ def _word(state: str) -> str:
 
 
 def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
-    """Read the header."""
     columns = [title.strip().lower() for title in titles]
     for other, name in SAME.items():
         if name not in columns:
@@ -470,7 +468,6 @@ def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
 
 
 def _job_of_row(cells: dict[str, str], line: int, faults: Faults) -> SlurmJob:
-    """Give what the line of a job tells."""
     state = _word(cells["state"])
     return SlurmJob(
         name=intern(cells.get("jobname", "")),

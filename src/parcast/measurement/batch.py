@@ -163,7 +163,6 @@ def _known(output: str, about: Mapping[str, Any], *, resume: bool) -> list[RunRo
 def _by_nodes(
     points: Sequence[MeasuredPoint], ranks_per_node: int | None
 ) -> dict[int, list[MeasuredPoint]]:
-    """Points by the nodes that they need."""
     found: dict[int, list[MeasuredPoint]] = {}
     for point in points:
         p = point.columns["p"]

@@ -175,7 +175,6 @@ def _submitted(jobs: "Sequence[BatchJob]") -> "list[BatchJob]":
 
 
 def _standings(table: str, jobs: "Sequence[BatchJob]", inputs: dict[str, Any]) -> "JobStandings":
-    """Say what became of jobs."""
     from parcast.measurement.collect import JobStandings, standing_of, warnings_of
 
     found = JobStandings(

@@ -93,7 +93,7 @@ class JobStandings(Result):
 
     _schema: ClassVar[str] = "parcast/measurement-jobs/1"
     _outline: ClassVar[str] = "table rows warnings inputs?"
-    _sheet: ClassVar[str] = "parcast.measurement.job_sheet:sheet_of"
+    _sheet: ClassVar[str] = "parcast.measurement.sheet:sheet_of_jobs"
 
     table: str  # path
     jobs: tuple[JobStanding, ...]

@@ -2,9 +2,12 @@
 
 import os
 import re
+import time
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from math import expm1, log
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import expm1, inf, log
+from pathlib import Path
 from statistics import mean, median, pstdev
 from typing import Final
 
@@ -27,6 +30,12 @@ MOST_NAMED: Final = 3  # reasons, and points of one, that are named [1]
 FEWEST: Final = 4  # rounds that show a trend [1]
 ALIKE: Final = 0.8  # of the lines of an output that are written p times [1] [D]
 NO_GAIN: Final = 0.95  # of the time on one rank, on two and more, where nothing is gained [1] [D]
+CORES: Final = Path("/sys/devices/system/cpu")
+EACH: Final = "cpu[0-9]*/cpufreq/scaling_cur_freq"  # [kHz]
+CPUINFO: Final = Path("/proc/cpuinfo")
+BETWEEN: Final = 1.0  # readings, each of which asks every core [s]
+FEWEST_LOOKS: Final = 6  # readings that show a change [1]
+FELL: Final = 0.9  # of what it was, that is said [1] [D]
 
 
 def findings_of(
@@ -225,3 +234,43 @@ def _no_gain(rows: Sequence[RunRow]) -> Iterator[str]:
             f"No count is faster than p = 1{at} ({format_quantity(alone, 'time')}): check "
             "that the command uses {p}, and that its ranks find each other."
         )
+
+
+def fastest() -> float | None:
+    """Frequency of the fastest core; None where that cannot be read [Hz]."""
+    found = []
+    with suppress(OSError, ValueError):
+        found = [1e3 * float(path.read_text()) for path in CORES.glob(EACH)]
+    with suppress(OSError):
+        text = "" if found else CPUINFO.read_text(errors="replace")
+        found += [1e6 * float(x) for x in re.findall(r"^cpu MHz\s*:\s*([\d.]+)", text, re.M)]
+    return max(found, default=None)
+
+
+class Frequencies:
+    """Readings at the ends of runs, when the cores were just used."""
+
+    def __init__(self, read: Callable[[], float | None] = fastest) -> None:
+        self.read = read
+        self.values: list[float] = []
+        self.last = -inf
+
+    def look(self) -> None:
+        """Read it, unless that was done just now."""
+        if time.monotonic() - self.last >= BETWEEN:
+            self.last = time.monotonic()
+            if (value := self.read()) is not None:
+                self.values.append(value)
+
+    def findings(self) -> Iterator[str]:
+        """Say that it fell."""
+        third = len(self.values) // 3
+        if len(self.values) < FEWEST_LOOKS:
+            return
+        before, after = median(self.values[:third]), median(self.values[-third:])
+        if after < FELL * before:
+            yield (
+                f"The processors' frequency fell by {percent(1 - after / before)} during the "
+                f"measurement, to {after / 1e9:.2f} GHz: later runs are slower for it (heat, a "
+                "limit of power)."
+            )

@@ -16,8 +16,7 @@ import numpy as np
 
 from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
 from parcast.measurement.adaptive import FEWEST, Adaptive, Goal
-from parcast.measurement.findings import findings_of
-from parcast.measurement.frequency import Frequencies
+from parcast.measurement.findings import Frequencies, findings_of
 from parcast.measurement.function import MeasuredFunction
 from parcast.measurement.launchers import are_ranks_seen, takes_turns
 from parcast.measurement.point import (
@@ -26,8 +25,7 @@ from parcast.measurement.point import (
     require_other_runs,
     require_values,
 )
-from parcast.measurement.profiles import PROFILE, ProfileClock, profile_clock
-from parcast.measurement.reported import clock_of
+from parcast.measurement.reported import PROFILE, ProfileClock, clock_of, profile_clock
 from parcast.measurement.result import MeasuredProgram
 from parcast.measurement.table import (
     DISTURBED,

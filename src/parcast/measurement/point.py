@@ -82,7 +82,6 @@ def names_in(words: Sequence[str]) -> set[str]:
 
 
 def _values_as(name: str, text: str) -> Argument:
-    """How values of a name are given."""
     return Argument("param", {name: text}, python=f"{name}=[{text.replace('..', ', ')}]")
 
 

@@ -1,14 +1,15 @@
-"""A measurement for a person: times, memory and what spoils them."""
+"""A measurement for a person: times, memory and what spoils them; and jobs that make its runs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from parcast.measurement.collect import JobStanding, JobStandings
 from parcast.measurement.result import MeasuredProgram, PointSummary
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.trials.command import as_typed
 from parcast.trials.precision import intervals_named
 from parcast.units import TIME_UNITS, format_quantity, shown
-from parcast.words import common_unit, counted, rounded, rounded_interval
+from parcast.words import clock, common_unit, counted, listed, rounded, rounded_interval
 
 LEGEND: Final = "time: median; {}: {}; memory: most of one process, and of all at a time"
 
@@ -83,3 +84,43 @@ def _facts(measured: MeasuredProgram) -> Iterator[Fact]:
         yield Fact("stopped", measured.stopped)
     count = len(measured.table)
     yield Fact("runs", f"{count}, in {measured.path}" if count else "none")
+
+
+def sheet_of_jobs(told: JobStandings) -> Sheet:
+    """What jobs measure, and what became of them."""
+    [first, *_] = told.jobs
+    return Sheet(
+        title=shown(as_typed(first.job.command.command), limit=200),
+        tables=(_table_of_jobs(told.jobs),),
+        warnings=told.warnings,
+    )
+
+
+def _table_of_jobs(jobs: Sequence[JobStanding]) -> Table:
+    numbers = Column(title="job", cells=[str(x.job.number) for x in jobs])
+    ids = Column(title="id", cells=[x.id or "-" for x in jobs])
+    nodes = Column(title="nodes", cells=[f"{x.job.nodes:,}" for x in jobs])
+    counts = Column(title="p", cells=[listed(map(str, x.job.counts)) for x in jobs])
+    runs = Column(title="runs", cells=[f"{x.made}/{x.asked}" for x in jobs])
+    limit = Column(title="time limit", cells=[clock(x.job.seconds) for x in jobs])
+    state = Column(title="state", cells=[x.word for x in jobs], align="left")
+    why = Column(title="", cells=[x.why for x in jobs], align="left")
+    in_full = [
+        Entry(
+            lines=(f"job {x.job.number}: {x.word}{f': {x.why}' if x.why else ''}",),
+            facts=(
+                Fact("p", str(counts.cells[i])),
+                Fact("runs", str(runs.cells[i])),
+                Fact("time limit", str(limit.cells[i])),
+            ),
+        )
+        for i, x in enumerate(jobs)
+    ]
+    return Table(
+        forms=(
+            Form(columns=[numbers, ids, nodes, counts, runs, limit, state, why]),
+            Form(columns=[numbers, counts, runs, state]),
+        ),
+        in_full=tuple(in_full),
+        is_spaced=False,
+    )

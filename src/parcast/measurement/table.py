@@ -266,7 +266,6 @@ def read_rows(path: str, about: Mapping[str, Any]) -> list[RunRow]:
 
 
 def _row(cells: Mapping[str, str]) -> RunRow:
-    """Make a run of the cells of a line."""
     beside = [*cells].index("repetition")
     values = tuple((name, _number(cells[name]) or 0) for name in [*cells][:beside])
 

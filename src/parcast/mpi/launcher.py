@@ -263,7 +263,6 @@ def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> 
 
 
 def _lines(text: str) -> list[str]:
-    """Lines that say something."""
     return [line.strip() for line in text.splitlines() if _WORD.search(line)]
 
 
@@ -301,5 +300,4 @@ def _is_exception(line: str) -> bool:
 
 
 def _named(module: str) -> str:
-    """Name a module as a person does."""
     return module.removeprefix("parcast.mpi.")

@@ -102,13 +102,11 @@ def distinguishing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
 
 
 def _are_apart(columns: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether columns tell all rows apart."""
     rows = [*zip(*columns.values(), strict=True)]
     return len({*rows}) == len(rows)
 
 
 def _checked(columns: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
-    """Refuse axes that are no columns."""
     names = [axes] if isinstance(axes, str) else list(dict.fromkeys(axes))
     for name in names:
         if name not in columns:

@@ -98,7 +98,6 @@ def _warnings(found: Sequence[Gathered]) -> Iterator[str]:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """List texts."""
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f"<ul>{items}</ul>"
 
@@ -111,7 +110,6 @@ def _conclusions(sheet: Sheet) -> Iterator[str]:
 
 
 def _facts(facts: Iterable[Fact]) -> list[str]:
-    """Write facts with their names."""
     return [
         f"<b>{escape(x.label)}:</b> {escape(x.text)}" if x.label else escape(x.text) for x in facts
     ]
@@ -123,7 +121,6 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _table(table: Table, room: Excerpt) -> Iterator[str]:
-    """Give a table and what belongs to it."""
     if table.title:
         yield f"<p><b>{escape(table.title)}</b></p>"
     form = table.forms[0] if table.forms else Form(columns=())
@@ -160,7 +157,6 @@ def _form(form: Form, room: Excerpt) -> Iterator[str]:
 
 
 def _cells(tag: str, texts: Sequence[str], styles: Sequence[str], scope: str = "") -> str:
-    """Write the cells of one row."""
     return "".join(
         f"<{tag}{scope}{style}>{escape(text.strip())}</{tag}>"
         for text, style in zip(texts, styles, strict=True)
@@ -168,6 +164,5 @@ def _cells(tag: str, texts: Sequence[str], styles: Sequence[str], scope: str = "
 
 
 def _left_out(text: str, room: Excerpt) -> Iterator[str]:
-    """Say what is left out."""
     if text:
         yield f"<p>{escape(text)}: {room.where}.</p>"

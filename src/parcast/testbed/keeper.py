@@ -115,7 +115,6 @@ def _mount() -> None:
 
 
 def _connect(plan: KeeperTask) -> None:
-    """Make the hosts and what is between them."""
     switch = HOME / "switch"
     _pin("net", switch)
     _pin("uts", HOME / "names" / FRONT, FRONT)

@@ -203,7 +203,6 @@ def _disturbances(runs: Sequence[RunProfile]) -> list[Disturbance]:
 
 
 def _words(disturbances: Sequence[Disturbance]) -> str:
-    """Say the worst of some disturbances."""
     most = max(seen.slowdown for seen in disturbances)
     waiting = max(seen.waiting for seen in disturbances)
     more = " more than in other runs" if waiting > WAITING else ""

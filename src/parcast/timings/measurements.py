@@ -549,7 +549,6 @@ def _broadcast(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def _no_column(argument: str, name: str, known: Sequence[str]) -> ParameterError:
-    """Say that a column was asked for that is not there."""
     return ParameterError(
         argument,
         must="name columns of these measurements",

@@ -167,7 +167,6 @@ def _quanta(document: Mapping[str, Any], keys: _Keys) -> dict[str, float]:
 def _regions(
     document: Mapping[str, Any], keys: _Keys, line: int, faults: Faults
 ) -> tuple[RegionTotal, ...]:
-    """Totals of the regions of a rank."""
     given = document.get("regions")
     if not isinstance(given, list) or not given or not all(isinstance(x, dict) for x in given):
         keys.fault(
@@ -193,7 +192,6 @@ def _regions(
 
 
 def _region(keys: _Keys) -> RegionTotal:
-    """Totals of one region."""
     kind = keys.text("kind")
     if kind and kind not in KINDS:
         hint = did_you_mean(kind, KINDS) or f" Known are {', '.join(KINDS)}."
@@ -466,5 +464,4 @@ def _check_ranks(ranks: Sequence[RankRecord], faults: Faults) -> None:
 
 
 def _listed(parameters: Any) -> str:
-    """Write parameters in a message."""
     return ", ".join(f"{name} = {value:g}" for name, value in parameters.items()) or "none"

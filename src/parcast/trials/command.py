@@ -241,7 +241,6 @@ def runner() -> Iterator[Run]:
 
 
 def _run(process: "subprocess.Popen[str]", task: Mapping[str, Any]) -> Ran:
-    """Have one program run."""
     words = task["command"]
     assert process.stdin is not None
     assert process.stdout is not None

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import parcast
-from parcast.show.page.page import Answer, answer_for, in_words, page_of, save_page
-from parcast.show.page.picture import PagePicture
+from parcast.show.page.page import Answer, PagePicture, answer_for, in_words, page_of, save_page
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from tests.browser import needs_browser, opened, violations

@@ -157,7 +157,6 @@ def _memory(text: str, known: str) -> str:
 
 
 def _add_line(section: _BegunSection, text: str, line: int, file: BenchmarkFile) -> None:
-    """Take a line of a section for what it is."""
     if match := PROCESSES.match(text):
         section.processes = int(match[1])
     elif match := GROUPS.match(text):

@@ -352,7 +352,6 @@ FORMAT = Format(
 
 
 def _test(path: Path, notes: list[str]) -> _Test:
-    """Read one file."""
     file = BenchmarkFile(path)
     lines: list[str] = []
     for number, line in text_lines(path, file.faults, largest=LARGEST_TEXT):

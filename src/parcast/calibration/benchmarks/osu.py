@@ -310,7 +310,6 @@ def _other_line(table: _Begun, text: str, line: int, file: BenchmarkFile) -> Non
 
 
 def _finished(begun: _Begun, processes: int, path: Path) -> MessageTable:
-    """Give a table that was read."""
     kind, tool = begun.known
     of = re.match(r"(?i)p50|max", begun.columns[begun.wanted or 0])
     tool += f" ({of[0].casefold()})" if of else ""

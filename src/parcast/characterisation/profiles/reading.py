@@ -99,7 +99,6 @@ def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
 
 
 def _runs(tool: str, paths: Sequence[str]) -> tuple[list[RunProfile], list[str]]:
-    """Read files of one tool."""
     if tool == "TALP":
         from parcast.characterisation.profiles.talp import of_talp
 

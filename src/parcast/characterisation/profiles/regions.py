@@ -187,7 +187,6 @@ def _names(keys: Sequence[Group]) -> dict[Group, str]:
 def _profile(
     of_run: _Parted, names: Mapping[Group, str], shared: Mapping[CallPath, bool]
 ) -> RunProfile:
-    """Write one run as a profile has it."""
     run, spans = of_run.run, of_run.spans
     totals: list[list[RegionTotal]] = [[] for _ in range(run.p)]
     for path, sums in of_run.computing.items():
@@ -223,7 +222,6 @@ def _profile(
 
 
 def _computing(name: str, sums: _Sums, *, is_shared: bool) -> Iterator[RegionTotal]:
-    """Totals of computing on each rank."""
     counted = _counted(sums)
     if not is_shared:
         entries, iterations = counted, np.zeros_like(counted)
@@ -235,7 +233,6 @@ def _computing(name: str, sums: _Sums, *, is_shared: bool) -> Iterator[RegionTot
 
 
 def _messages(name: str, kind: str, sums: _Sums) -> Iterator[RegionTotal]:
-    """Totals of messages on each rank."""
     in_file = "send" if kind == EXCHANGE else kind
     for time, calls, volume in zip(sums.time, sums.calls, sums.volume, strict=True):
         yield total_of(

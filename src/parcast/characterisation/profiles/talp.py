@@ -99,7 +99,6 @@ def _spent_in(
 
 
 def _spent(region: TalpRegion, p: int, faults: Faults) -> _Spent:
-    """Give the times of one region."""
     record, processes = region.record, region.processes
     if processes and len(processes) != p:
         faults.refuse(
@@ -188,7 +187,6 @@ def _run(
 def _totals(
     spent: Mapping[str, _Spent], took: Mapping[str, tuple[bool, bool]], rank: int
 ) -> Iterator[RegionTotal]:
-    """Totals of the regions on one rank."""
     for name, of_region in spent.items():
         is_useful, is_waiting = took[name]
         if is_useful:

@@ -149,7 +149,6 @@ def _added(profile: str, before: int) -> "Sequence[RunProfile]":
 
 
 def _in_words(run: "RunProfile") -> str:
-    """Say what was recorded of a run."""
     total = sum(region.wall for rank in run.ranks for region in rank.regions)
     called = sum(
         region.wall for rank in run.ranks for region in rank.regions if region.kind != "compute"

@@ -1,7 +1,8 @@
 """The page of one or several answers: what each is worth first, then pictures, tables and origin.
 
 The page is one file. It asks for nothing from a network, which its policy forbids too, and runs
-without JavaScript, which adds search, downloads and values of points by keyboard.
+without JavaScript, which adds search, downloads and values of points by keyboard. A picture whose
+axes are logarithmic is drawn on linear ones too; a style shows one of both.
 """
 
 import os
@@ -9,16 +10,16 @@ import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from parcast.errors import one_line
+from parcast.errors import ParameterError, one_line
 from parcast.show.documents import title_of
 from parcast.show.html import answer_of, worth_of
-from parcast.show.page.picture import PagePicture, figure_of, pictures_of
-from parcast.show.pictures.canvas import files_in
+from parcast.show.pictures.canvas import files_in, linear_svg_of, svg_of
+from parcast.show.pictures.elements import PAGE, Paint
 from parcast.show.sheet import Sheet
 from parcast.show.warning import gathered
 from parcast.version import __version__
@@ -33,6 +34,13 @@ SOURCES: Final = "sources"  # of a document; those of several answers stand once
 ABOUT: Final = {"law": "Method", SOURCES: "Sources"}  # of a document, and what it is called
 GENERATOR: Final = '<meta name="generator" content="parcast">'  # of every page
 HEAD: Final = 1000  # characters of a page that have it
+
+
+class PagePicture(NamedTuple):
+    """A picture as SVG."""
+
+    svg: str
+    linear: str = ""  # the same on linear axes; "" where it has no logarithmic ones
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,3 +266,41 @@ def is_page(path: str | os.PathLike[str]) -> bool:
 def save_result(result: "Result", path: str | os.PathLike[str], **options: Any) -> None:
     """Write the page of one result; `options` are those of its picture."""
     save_page(path, [answer_for(result, **options)])
+
+
+def pictures_of(
+    result: "Result", mark: str, words: str, *, is_linear: bool | None = None, **options: Any
+) -> list[PagePicture]:
+    """Draw a result, if it has a picture; ids begin with a mark, and words say what it shows.
+
+    Axes are as the result has them or linear as told, without a switch; by default both are drawn.
+    """
+    if not result._picture:
+        return []
+    draw = partial(result._drawn, **options)
+    try:
+        own = Paint(prefix=mark, themed=PAGE)
+        svg = svg_of(draw, own, is_linear=bool(is_linear), description=words)
+        if is_linear is not None:
+            return [PagePicture(svg)]
+        paint = Paint(prefix=f"{mark}-linear", themed=PAGE)
+        return [PagePicture(svg, linear_svg_of(draw, paint, description=words))]
+    except ParameterError:  # it has too few values for one
+        if any(options.values()):  # but this one was asked for
+            raise
+        return []
+
+
+def figure_of(picture: PagePicture, mark: str) -> Iterator[str]:
+    """Give a picture as a part of a page, with its switch; a mark is no other's of the page."""
+    box = '<div class="scroll{}" tabindex="0" role="group" aria-label="Picture">\n{}\n</div>\n'
+    yield "<figure>\n"
+    if picture.linear:
+        yield (
+            f'<input type="checkbox" class="switch" id="linear-{mark}">'
+            f'<label for="linear-{mark}">Linear axes</label>\n'
+        )
+    yield box.format("", picture.svg)
+    if picture.linear:
+        yield box.format(" linear", picture.linear)
+    yield "<figcaption></figcaption>\n</figure>\n"

@@ -98,7 +98,6 @@ def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:
 
 
 def _require_axes(ax: object) -> None:
-    """Refuse what is no axes of matplotlib."""
     with writer().style():
         from matplotlib.axes import Axes
     if not isinstance(ax, Axes):

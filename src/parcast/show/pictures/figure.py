@@ -285,7 +285,6 @@ class GridPlaces:
 
 
 def _entry(paint: Paint, mark: Mark, name: str, x: float, y: float) -> Iterator[str]:
-    """Write an entry of a legend."""
     yield from mark.entry(paint, x, y, SAMPLE)
     yield written(name, x + SAMPLE + BESIDE, y + 3.0, size=SMALL)
 
@@ -357,7 +356,6 @@ def _is_clipped(mark: Mark) -> bool:
 
 
 def _grid(axes: SvgAxes, paint: Paint) -> Iterator[str]:
-    """Write the grid."""
     x, y = axes.x, axes.y
     for scale, is_across in ((x, False), (y, True)):
         if scale.grid is None:

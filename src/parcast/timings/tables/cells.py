@@ -93,7 +93,6 @@ def _number_or_clock(text: str, decimal: str, clock: str) -> Cell | None:
 
 
 def _with_unit(text: str, decimal: str) -> Cell:
-    """Read a number with its unit."""
     match = re.fullmatch(_WITH_UNIT, text)
     unit = _unit_of_cell(match[2]) if match else ""
     if match is None or not unit:

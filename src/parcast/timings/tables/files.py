@@ -218,7 +218,6 @@ def _add(table: ColumnsRead, block: LineBlock, *, after: int = 0) -> None:
 
 
 def _rows_in(block: LineBlock) -> list[Line]:
-    """Count through the lines of a block that are rows."""
     return [row for row in enumerate(block.lines, block.first_line) if is_row(row[1])]
 
 

@@ -130,7 +130,6 @@ def find_layout(
 
 
 def _given(separator: str, decimal: str) -> tuple[str, str]:
-    """Take the separator and the decimal mark by their names."""
     if separator and separator not in SEPARATORS:
         if separator not in SEPARATOR_NAMES and len(separator) != 1:
             raise ParameterError(
@@ -174,7 +173,6 @@ def _is_all_numbers(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a word is a number."""
     return re.fullmatch(f"[-+]?{NUMBER}", text.strip()) is not None
 
 

@@ -355,7 +355,6 @@ def _refuse_several_times(header: Header, several: Sequence[int]) -> None:
 
 
 def _refuse_ambiguous(header: Header, several: Sequence[int], titles: Sequence[str]) -> None:
-    """Say how to choose one of several times."""
     hint: Text = (
         "Choose one: ",
         called(

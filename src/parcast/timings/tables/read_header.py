@@ -244,7 +244,6 @@ def _unknown_in_part(
 
 
 def _is_of_time(title: str) -> bool:
-    """Whether a title is one of times."""
     own = title_of(title)
     return bool(time_unit(title)) or own.is_time or bool(own.rate)
 
