@@ -45,7 +45,6 @@ def job_module(path: str) -> ModuleType:
 
 
 def _check(path: str, place: Path) -> None:
-    """Refuse what is no Python file that can be imported."""
     got = ""
     if place.is_dir():
         got = "a folder"

@@ -113,7 +113,6 @@ def _score(element: Any) -> Any:
 
 
 def _unfit(name: str, kinds: str, results: Sequence[Any], error: Exception) -> Unfit:
-    """Say which results a merge takes."""
     given = " and ".join(dict.fromkeys(type(x).__name__ for x in results))
     return Unfit(
         f'The merge "{name}" takes {kinds}, got {given}: {error}. Return such results from the '

@@ -65,7 +65,6 @@ def _refuse(error: OSError) -> None:
 
 
 def _remedy(place: str) -> str:
-    """Say what to do where no file was found."""
     if os.path.isdir(place):
         return "Name a folder with files in it; hidden files do not count."
     return "Check the pattern, and quote it so that the shell passes it on."

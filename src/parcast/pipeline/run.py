@@ -76,7 +76,6 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
 
 
 def _warnings(outcome: Outcome) -> Iterator[str]:
-    """Say what the value does not have, or has from elsewhere."""
     if outcome.is_of_two_codes and outcome.resumed_items:
         yield (
             "The job file has changed since the interrupted run: the results of "

@@ -58,7 +58,6 @@ def _columns(result: PipelineResult) -> Iterator[Column]:
 
 
 def _facts(result: PipelineResult) -> Iterator[Fact]:
-    """Give how long it took, and what was left out."""
     yield Fact("time", format_quantity(result.seconds, "time"))
     if result.task_time is not None:
         yield Fact("task", f"{format_quantity(result.task_time, 'time')} per item")

@@ -206,7 +206,6 @@ class Alarm:
             self._set()
 
     def _set(self) -> None:
-        """Set the timer to the next end."""
         end = min(self._item_end, self._limit.end)
         if self._is_stopped or end == inf:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -464,7 +464,6 @@ class EngineRank:
             self._fetching.release()
 
     def _run_block(self, block: TaskBlock, shards: tuple[int, ...], items: Sequence[Any]) -> None:
-        """Run the task on a block, and tell rank 0."""
         with Lap() as lap:
             done = self._work.on(block, items)
         self._block_time, self._fetch_time = lap.seconds, 0.0

@@ -337,7 +337,6 @@ class _Host:
             self._started.process.wait(max(end - time.monotonic(), 0.0))
 
     def _failure(self) -> ParcastError:
-        """Say why the ranks ended early."""
         with suppress(subprocess.TimeoutExpired):
             self._started.process.wait(LAST)
         if self._started.process.poll() is None:
@@ -354,7 +353,6 @@ class _Host:
         return self._started.failure(out, err)
 
     def _ended(self, ended: EndedRank) -> RunFailed:
-        """Say which rank ended, how, and at what."""
         place = str(ended.place)
         item = self._items.shown(ended.place.numbers[ITEM]) if place.startswith("item ") else ""
         at = f"while it worked on {place}" if place else "while it ran no task"

@@ -96,7 +96,6 @@ class ValueStore:
             self._spill_one(next(iter(self._here)))
 
     def _spill_one(self, name: Node) -> None:
-        """Write a value to a file, and forget it in memory."""
         assert self._folder is not None
         kept = self._kept[name]
         kept.path = self._folder / "-".join(map(str, name))

@@ -110,7 +110,6 @@ def same(a: Any, b: Any, merged: Sequence[Any] = ()) -> bool:
 
 
 def _same_arrays(a: Any, b: Any, merged: Sequence[Any]) -> bool:
-    """Tell whether two arrays are, element by element, the same but for rounding."""
     import numpy as np
 
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -286,7 +285,6 @@ class BlockWork:
         return self._job.task(item)
 
     def _parts(self, index: int, result: Any) -> Sequence[Any]:
-        """Split the result of an item into its shards."""
         if self._job.shards == 1 or self._job.split is None:
             return [result]
         with calling(f"split() of the result of item {index}", self._where):

@@ -92,7 +92,6 @@ def _schedule(ranks: int, options: dict[str, Any]) -> "Result":
 
 
 def _timeline(path: str) -> "Result":
-    """Read the trace and divide its time."""
     from parcast.pipeline.explaining.timeline import timeline_of
 
     return with_inputs(timeline_of(path), trace={"file": path})

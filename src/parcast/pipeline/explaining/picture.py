@@ -128,7 +128,6 @@ def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
 
 
 def _box(step: int, top: float, bottom: float) -> list[tuple[float, float]]:
-    """Corners of a bar."""
     left, right = step + (1 - WIDE) / 2, step + (1 + WIDE) / 2
     return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
@@ -144,7 +143,6 @@ def _blocks(activities: Sequence[Activity]) -> Iterator[list[tuple[float, float]
 
 
 def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[str, Artist]":
-    """Draw an arrow from each sender to the receiver, where steps meet."""
     if result.ranks > MOST_ARROWS:
         return {}
     sent = [x for x in result.messages if x.step < steps]
@@ -168,12 +166,10 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
 
 
 def _groups(result: PipelineSchedule) -> list[ItemRange]:
-    """Groups of items whose stages are drawn."""
     return groups_of(result, min(len(stages_of(result)), MOST_GROUPS))
 
 
 def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
-    """Draw the stages that groups of items go through, each a time unit after the one before."""
     stages, names = stages_of(result), [items_text(x) for x in _groups(result)]
     groups = len(names)
     entries: dict[str, Artist] = {}
@@ -207,7 +203,6 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
 
 
 def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
-    """Draw the merge tree, its items below and its root at the top, with the rank of each node."""
     leaves = tree.levels[0]
     places = {
         node.items: ((node.items.first + node.items.stop - 1) / 2, level)

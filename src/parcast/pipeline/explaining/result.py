@@ -131,7 +131,6 @@ class PipelineSchedule(Result):
 def _row(
     event: str, step: int, rank: int, partner: int | None, items: ItemRange
 ) -> dict[str, Any]:
-    """Write one event."""
     first, stop = items
     row: dict[str, Any] = {"step": step, "event": event, "rank": rank, "partner": partner}
     return {**row, "first": first, "stop": stop}

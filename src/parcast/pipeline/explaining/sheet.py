@@ -69,7 +69,6 @@ def _left_out(result: PipelineSchedule) -> str:
 
 
 def _steps_table(result: PipelineSchedule) -> Table:
-    """Give what every rank does in every step."""
     by_step: dict[int, list[Activity]] = defaultdict(list)
     for activity in result.activities:
         by_step[activity.step].append(activity)
@@ -131,7 +130,6 @@ def _cells(
 
 
 def _letters(activities: Sequence[Activity], ranks: int) -> list[str]:
-    """Write what each rank does in a step in one letter."""
     letters = [NOTHING] * ranks
     for activity in activities:
         letters[activity.rank] = "T" if activity.kind == "task" else "M"
@@ -171,7 +169,6 @@ def groups_of(result: PipelineSchedule, most: int) -> list[ItemRange]:
 
 
 def _stages_table(result: PipelineSchedule) -> Table:
-    """Give the stages that groups of items go through, each one time unit after the one before."""
     stages = stages_of(result)
     taken = items_per_step(result.ranks)
     groups = groups_of(result, STAGED)
@@ -195,7 +192,6 @@ def _stages_table(result: PipelineSchedule) -> Table:
 
 
 def _tree_table(result: PipelineSchedule) -> Table | None:
-    """Give the ranks that work on the nodes of the merge tree, level by level."""
     tree = tree_of(result)
     if len(tree.levels) < 2:
         return None
@@ -268,7 +264,6 @@ def _facts_of_source(result: PipelineSchedule) -> Iterator[Fact]:
 
 
 def _run(result: PipelineSchedule) -> str:
-    """Say how long so many items take."""
     last = max((x.step for x in result.activities if x.kind == "task"), default=0)
     taken = f"in step {last}" if last else "at the start"
     more = result.steps - last
@@ -279,7 +274,6 @@ def _run(result: PipelineSchedule) -> str:
 
 
 def _facts_of_adaptive(result: PipelineSchedule) -> Iterator[Fact]:
-    """Say what follows from the schedule that follows the work."""
     kinds = Counter(activity.kind for activity in result.activities)
     yield Fact(
         "work",

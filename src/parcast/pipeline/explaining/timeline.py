@@ -236,7 +236,6 @@ def timeline_of(trace: Trace | str | PathLike[str]) -> Timeline:
 
 
 def _rank_uses(trace: Trace) -> Iterator[RankUse]:
-    """Give each rank, its events found once."""
     header = trace.header
     of_rank = {
         name: _by_rank(events, key, header.ranks)
@@ -255,13 +254,11 @@ def _rank_uses(trace: Trace) -> Iterator[RankUse]:
 
 
 def _by_rank(events: Events, key: str, ranks: int) -> list[Events]:
-    """Give the events of each rank."""
     ordered = events[np.argsort(events[key], kind="stable")]
     return np.split(ordered, np.searchsorted(ordered[key], np.arange(1, ranks)))
 
 
 def _rank_use(rank: int, mine: Mapping[str, Events], trace: Trace) -> RankUse:
-    """Divide the time of one rank."""
     tasks, merges = mine["task"], mine["merge"]
     end = trace.header.seconds
     spans = [(x["start"], x["end"]) for x in (tasks, merges)]
@@ -307,7 +304,6 @@ def _length(start: Array, end: Array, most: float) -> float:
 
 
 def _limit(timeline: Timeline) -> str:
-    """Say what limited a run: its work, or the largest part of the rest."""
     computing, merging = timeline.share("computing"), timeline.share("merging")
     work = f"ranks compute {percent(computing)} and merge {percent(merging)} of the time"
     busy, on_core = computing + merging, timeline.core_share

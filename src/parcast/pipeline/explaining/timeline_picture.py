@@ -47,7 +47,6 @@ def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
 
 
 def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]":
-    """Draw all lanes; say what is not drawn."""
     seen, unit = result.events, readable_unit(result.seconds)
     scale, ranks = TIME_UNITS[unit], len(result.ranks)
     entries: dict[str, Artist] = {}
@@ -89,7 +88,6 @@ def _boxes(spans: SeenSpans, gap: float, scale: float, lane: tuple[float, float]
 
 
 def _draw_messages(ax: "Axes", messages: SeenMessages, scale: float) -> "dict[str, Artist]":
-    """Draw each message as a line from its sender to its receiver, in the order of their times."""
     if not len(messages):
         return {}
     start = np.stack([messages.sent / scale, messages.source], axis=-1)

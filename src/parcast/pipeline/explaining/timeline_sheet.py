@@ -84,7 +84,6 @@ def _share(rank: RankUse, kind: str, seconds: float) -> str:
 
 
 def _in_full(rank: RankUse, seconds: float) -> Entry:
-    """Give one rank, for a page too narrow for a table."""
     each = (Fact(title, f"{_share(rank, kind, seconds)}%") for kind, title in KINDS.items())
     return Entry(title=f"rank {rank.rank}", facts=tuple(each))
 

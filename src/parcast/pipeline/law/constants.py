@@ -319,7 +319,6 @@ def _quantile(freedom: int) -> float:
 
 
 def _require_determined(terms: Array, *, drain: bool) -> None:
-    """Refuse runs that do not determine the constants."""
     runs, constants = terms.shape
     if runs <= constants:
         raise FitFailed(

@@ -303,7 +303,6 @@ def _origins(
 
 
 def _grow(power: Power) -> str:
-    """Say how something grows with the items in a result."""
     width = power.width or 0.0
     low, high = max(power.growth - width, 0.0), power.growth + width
     return f"grow as items^{power.growth:.2f} ({low:.2f} to {high:.2f})"

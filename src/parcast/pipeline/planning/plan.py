@@ -176,7 +176,6 @@ def plan_pipeline(
 
 
 def _planned(known: KnownCosts, limits: PlanLimits, sampling: tuple[int, int]) -> PipelinePlan:
-    """Evaluate all plans, and choose."""
     costs, own = known.costs, known.schedule
     if known.measured is not None and costs.cores is None and limits.per_node is None:
         most = min(limits.ranks, known.measured)
@@ -229,7 +228,6 @@ def _planned(known: KnownCosts, limits: PlanLimits, sampling: tuple[int, int]) -
 
 
 def _twice(costs: ReductionCosts, schedule: str, plan: RankPlan) -> RankPlan:
-    """Give the best plan of twice as many ranks."""
     shapes = shapes_of(costs.items, np.array([2 * plan.ranks]), schedule)
     figures = figures_of(costs, shapes, schedule)
     rows = _best_of_each(shapes, figures, figures.is_balanced, figures.is_balanced)

@@ -275,5 +275,4 @@ def _shape(plan: RankPlan) -> str:
 
 
 def _more_cores() -> str:
-    """Say how to plan for more cores than the traced run had."""
     return f"Plan for a machine that has more: {Argument('cores', Choice('COUNT'))}"

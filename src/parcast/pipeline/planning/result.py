@@ -119,7 +119,6 @@ class PipelinePlan(Decision):
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in one line what was planned."""
         best = self.best
         plan = "none is balanced" if best is None else f"{best.ranks} ranks, {best.time:.3g} s"
         return f"PipelinePlan({self.costs.items:g} items, {self.schedule}: {plan})"

@@ -84,7 +84,6 @@ def legend_of_others(result: PipelinePlan) -> str:
 
 
 def _stages_table(plans: Sequence[RankPlan]) -> Table:
-    """Give the stages of the plans, as shares of the task."""
     columns = [Column(title="ranks", cells=[str(x.ranks) for x in plans])]
     tasks = [x.stages["task"] for x in plans]
     unit = common_unit(tasks)
@@ -123,7 +122,6 @@ def _share(ratio: float) -> str:
 
 
 def _facts(result: PipelinePlan) -> Iterator[Fact]:
-    """Say how many ranks to ask for, how to run, and why; or why there is no plan."""
     best = result.best
     if best is not None:
         yield Fact("ask for", _figures(result, best))
@@ -136,7 +134,6 @@ def _facts(result: PipelinePlan) -> Iterator[Fact]:
 
 
 def _answer(result: PipelinePlan) -> str:
-    """Say how many ranks to ask for, which is the answer."""
     best = result.best
     if best is None:
         return "no plan"

@@ -95,7 +95,6 @@ def costs_of(
 
 
 def _extrapolated(items: int, largest: int) -> Iterator[str]:
-    """Say how far the growth of results is from those of the traced run, if that is far."""
     if largest and items > FAR * largest:
         yield (
             f"The results of the traced run have up to {largest:,} items, the planned ones "

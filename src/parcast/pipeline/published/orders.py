@@ -131,7 +131,6 @@ class StaticCoordinator:
         return done + 2 * cycle_length(size) + 1
 
     def _may_order(self, pipeline: int) -> bool:
-        """Tell whether the next step of a pipeline can be ordered."""
         step = self._next[pipeline]
         if step > self._furthest(pipeline):
             return False

@@ -81,7 +81,6 @@ class StaticSimulation:
             self._ranks += group.ranks
 
     def _rank(self, group: Group, pipeline: int, rank: int) -> StaticRank:
-        """Set up a rank of a pipeline."""
         scenario = self._scenario
         size, of = scenario.processors, scenario.pipelines
         blocks = share(scenario.blocks, size, pipeline=pipeline, pipelines=of)

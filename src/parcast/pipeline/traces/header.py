@@ -112,7 +112,6 @@ def _reductions(listed: Any, faults: Faults) -> tuple[TracedReduction, ...]:
 
 
 def _check_schema(schema: Any, faults: Faults) -> None:
-    """Refuse what is no trace, and one of a later version."""
     expected = f"{SCHEMA}{VERSION}"
     if schema == expected:
         return

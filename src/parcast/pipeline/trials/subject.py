@@ -286,7 +286,6 @@ class PipelineSubject:
             )
 
     def _shared(self) -> Iterator[str]:
-        """Warn where ranks share cores."""
         shared = sorted({x.total for x in self.layouts if x.total > self.cores})
         if shared:
             what = "cores" if testbed_here() is None else "hosts"
@@ -436,7 +435,6 @@ def validate_pipeline(
 
 
 def _possible(schedule: Schedule, layouts: Iterable[PipelineLayout]) -> tuple[PipelineLayout, ...]:
-    """Layouts that can run a schedule."""
     return tuple(layout for layout in layouts if is_possible(schedule, layout))
 
 

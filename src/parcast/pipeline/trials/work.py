@@ -31,7 +31,6 @@ class Work:
     grows: bool = False  # whether the result of k items has k times the length, as a lexicon
 
     def __post_init__(self) -> None:
-        """Refuse what no task can take."""
         hint = "Give it in seconds."
         require("task", self.task, self.task > 0, must="be above 0", hint=hint)
         require("merge", self.merge, self.merge >= 0, must="be at least 0", hint=hint)

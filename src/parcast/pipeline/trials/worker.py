@@ -113,7 +113,6 @@ def main(arguments: Sequence[str]) -> None:
 def _made(
     comm: "MPI.Intracomm", point: Point, work: TimedJob, task: dict[str, Any]
 ) -> dict[str, Any]:
-    """Make a run, and tell of it on the first rank."""
     trace = str(Path(task["folder"]) / "trace.jsonl") if task["is_traced"] else None
     items, functions = work.items(point.items), work.functions()
     comm.Barrier()

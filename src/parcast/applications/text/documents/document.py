@@ -81,7 +81,6 @@ class DocumentReading:
     largest: int = LARGEST  # characters of one document
 
     def __post_init__(self) -> None:
-        """Refuse what no file could satisfy."""
         if isinstance(self.fields, str) or (self.fields is not None and not self.fields):
             raise ParameterError(
                 "fields",

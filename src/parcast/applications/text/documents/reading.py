@@ -136,7 +136,6 @@ class _DocumentReader:
             ) from error
 
     def _too_large(self, piece: Piece, start: int, line: int) -> DocumentError:
-        """Say how to go on with a document that is too large."""
         size = f"{piece.stop - piece.start:,}"
         file = name_of(self._path)
         split = Command(("split", "-C", "32m", File(file)))

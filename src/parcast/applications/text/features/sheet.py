@@ -30,7 +30,6 @@ def sheet_of(result: FeaturesResult) -> Sheet:
 
 
 def _facts(result: FeaturesResult) -> Iterator[Fact]:
-    """Give the totals, how long it took, where it was written, and what was skipped."""
     totals, run = result.totals, result.run
     yield Fact("tokens", f"{totals.tokens:,}")
     yield Fact("occurrences", f"{sum(part.occurrences for part in result.parts):,}")

@@ -44,7 +44,6 @@ class Features:
     skip: bool = False  # count documents that cannot be read, and go on
 
     def __post_init__(self) -> None:
-        """Refuse a grammar before anything is read."""
         require_kind("tagger", self.tagger, str, hint="Write textblob or module:function.")
         Grammar.of(self.grammar)
 

@@ -67,7 +67,6 @@ class Bm25:
     b: float = B  # how much long documents are discounted, in [0, 1] [1]
 
     def __post_init__(self) -> None:
-        """Refuse constants without a meaning."""
         k1 = as_number("k1", self.k1, hint="The usual value is 1.2.")
         b = as_number("b", self.b, hint="The usual value is 0.75.")
         require("k1", k1, k1 >= 0, must="be at least 0", hint="The usual value is 1.2.")

@@ -164,7 +164,6 @@ def _asked(queries: str | Sequence[str]) -> tuple[list[str], list[Counter[str]]]
 def _hits_of(
     statistics: Statistics, query: str, words: Counter[str], hits: Sequence[Hit]
 ) -> QueryHits:
-    """Put together what was found for a query."""
     frequencies = tuple(statistics.frequencies.get(word, 0) for word in words)
     return QueryHits(query=query, words=tuple(words), frequencies=frequencies, hits=tuple(hits))
 

@@ -46,7 +46,6 @@ def _table(found: QueryHits) -> Table:
 
 
 def _entries(hits: Sequence[Hit]) -> Iterator[Entry]:
-    """Give each hit in full, for a narrow page."""
     for rank, hit in enumerate(hits, start=1):
         yield Entry(
             title=f"{rank}. {shown(hit.document)}",
@@ -55,7 +54,6 @@ def _entries(hits: Sequence[Hit]) -> Iterator[Entry]:
 
 
 def _facts(result: SearchResult) -> Iterator[Fact]:
-    """Say what was not found, and how the score is made."""
     for each in result.queries:
         name = shown(each.query, limit=TEXT)
         unknown = [word for word, n in zip(each.words, each.frequencies, strict=True) if not n]

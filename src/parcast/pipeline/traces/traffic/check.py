@@ -236,13 +236,11 @@ def _delays(
 
 
 def _mean_delay(name: str, delays: Array, rng: Generator) -> MeanDelay:
-    """Mean over the messages with its interval."""
     whole = _quantity(name, delays, rng)
     return MeanDelay(name=name, mean=whole.mean, lower=whole.lower, upper=whole.upper)
 
 
 def _undecided(messages: Messages) -> tuple[str, str]:
-    """Say why nothing can be decided."""
     n = len(messages)
     if n >= FEWEST:
         return "undecided", "all messages were sent at the same time"
@@ -251,7 +249,6 @@ def _undecided(messages: Messages) -> tuple[str, str]:
 
 
 def _verdict(facts: _Facts) -> tuple[str, str]:
-    """Choose the formula whose assumptions are not violated, and say why."""
     violated = [x.name for x in facts.conditions if x.is_violated]
     others = [VIOLATIONS[x] for x in violated if x != "lengths_exponential"]
     if others:
@@ -269,7 +266,6 @@ def _verdict(facts: _Facts) -> tuple[str, str]:
 
 
 def _warnings(messages: Messages, facts: _Facts) -> list[str]:
-    """Say what makes the answer uncertain."""
     if len(messages) < 2:
         return []
     found: list[str] = []
@@ -380,11 +376,9 @@ def intervals_of(values: Array, rng: Generator) -> tuple[tuple[float, float], ..
 
 
 def _mean(total: Array, _squares: Array, count: Array, axis: int = -1) -> Array:
-    """Mean of values, by sums over blocks."""
     return np.asarray(total.sum(axis=axis) / count.sum(axis=axis))
 
 
 def _cv2(total: Array, squares: Array, count: Array, axis: int = -1) -> Array:
-    """Variance over the squared mean of values, by sums over blocks."""
     sums = total.sum(axis=axis)
     return np.asarray(squares.sum(axis=axis) * count.sum(axis=axis) / sums**2 - 1)

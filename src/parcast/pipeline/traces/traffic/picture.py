@@ -58,7 +58,6 @@ def _unit(value: float, dimension: Dimension) -> tuple[float, str]:
 
 
 def _histogram(ax: "Axes", values: Occurrences, what: str, dimension: Dimension) -> None:
-    """Draw how often values occur, and the exponential distribution with their mean."""
     counts, edges = np.array(values.counts), values.edges
     if values.mean <= 0:
         _empty(ax, f"all {what}s are 0" if counts.any() else f"no {what}s")
@@ -86,7 +85,6 @@ def _histogram(ax: "Axes", values: Occurrences, what: str, dimension: Dimension)
 
 
 def _successive(ax: "Axes", gaps: Successive) -> None:
-    """Draw the rank of each gap over that of the gap before."""
     kept, pairs = len(gaps.first), gaps.count - 1
     if not kept:
         _empty(ax, "no successive gaps")
@@ -120,7 +118,6 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
 
 
 def _empty(ax: "Axes", why: str) -> None:
-    """Say in a panel why nothing is drawn."""
     ax.set_axis_off()
     ax.text(
         0.5, 0.5, why, ha="center", va="center", color=colours.REFERENCE, transform=ax.transAxes

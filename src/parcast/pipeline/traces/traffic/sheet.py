@@ -83,7 +83,6 @@ def title_of(check: TrafficCheck) -> str:
 
 
 def _quantities(check: TrafficCheck) -> Table:
-    """Give a row for each quantity, in units of its own."""
     each = [
         (x, _Unit.of(x.mean, "size" if x.name == "length" else "time")) for x in check.quantities
     ]
@@ -177,7 +176,6 @@ def _conditions(conditions: tuple[Condition, ...]) -> Table:
 
 
 def _result(condition: Condition) -> str:
-    """Say what a test shows, in a word or two."""
     if condition.is_violated:
         return "violated"
     return "differs little" if condition.is_detected else "not violated"
@@ -261,7 +259,6 @@ def _practical(check: TrafficCheck) -> Iterator[Fact]:
 
 
 def _channel(check: TrafficCheck) -> Iterator[Fact]:
-    """Say which capacity and latency were used."""
     channel = check.channel
     if not isfinite(channel.capacity):
         yield Fact("capacity", channel.source)
