@@ -1,75 +1,35 @@
 """The parts of the engine by themselves: tree, payload, store, items, checkpoint, checks."""
 
-import errno
 import json
 import os
 import pickle
-import signal
 import threading
 import time
 from multiprocessing import Pipe
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.mpi import payload
 from parcast.mpi.messages import LoneChannel, Message
 from parcast.mpi.payload import packed, portable, read_value, unpacked
 from parcast.pipeline.engine import rank as engine_rank
-from parcast.pipeline.engine import store
 from parcast.pipeline.engine.checkpoint import RunCheckpoint, has_manifest
 from parcast.pipeline.engine.coordinator import HeldNode, Input, TaskBlock
-from parcast.pipeline.engine.items import SLOW, Items
+from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
-from parcast.pipeline.engine.limits import Alarm, Limit, Turn, stopped_by_interrupt
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
 from parcast.pipeline.engine.store import ValueStore
-from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
+from parcast.pipeline.engine.tree import Merge, Node
 from parcast.pipeline.engine.worker import HostItems, ItemHost
 from parcast.pipeline.engine.working import (
-    BlockWork,
     CheckedMerge,
-    Parcel,
-    Unsendable,
-    parcel,
     same,
 )
 
 PAIR = Merge(lambda a, b: f"({a}{b})")
-
-
-def by_definition(values, fan_in):
-    """Merge groups of neighbours, level by level."""
-    while len(values) > 1:
-        values = [PAIR.of(values[i : i + fan_in]) for i in range(0, len(values), fan_in)]
-    return values[0]
-
-
-@given(count=st.integers(1, 200), fan_in=st.integers(2, 17))
-def test_items_that_come_one_by_one_are_merged_as_the_tree_is_defined(count, fan_in):
-    combiner = Combiner(PAIR.of, fan_in)
-    for i in range(count):
-        combiner.add(f"{i},")
-    assert combiner.total() == by_definition([f"{i}," for i in range(count)], fan_in)
-
-
-@given(items=st.integers(1, 10**6), fan_in=st.integers(2, 16), first=st.integers(0, 10**6))
-def test_nodes_hold_the_items_below_them(items, fan_in, first):
-    level = root_level(items, fan_in)
-    root = Node(0, level, 0)
-    assert root.stop(fan_in) >= items > (root.stop(fan_in) // fan_in if level else 0)
-    assert root.stop(fan_in, items) == items
-    aligned = aligned_level(first, 5, fan_in)
-    assert first % fan_in**aligned == 0
-    assert aligned == 5 or first % fan_in ** (aligned + 1)
-    node = Node(0, aligned, first // fan_in**aligned)
-    parent = node.parent(fan_in)
-    assert parent.first(fan_in) <= node.first(fan_in) < node.stop(fan_in) <= parent.stop(fan_in)
-    assert parent.children(fan_in, None) == fan_in
 
 
 VALUES = {
@@ -139,63 +99,6 @@ def test_a_value_of_a_checkpoint_is_read_when_it_is_needed_and_saved_again(tmp_p
     kept.put(Node(0, 0, 0), lambda: 5)
     kept.save(Node(0, 0, 0), again)
     assert read_value(again)() == 5
-
-
-def test_a_full_disk_is_told_and_leaves_no_part_of_a_file(tmp_path, monkeypatch):
-    def full(_, stream, **__):
-        stream.write(b"some of it")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(payload.pickle, "dump", full)
-    with pytest.raises(RunFailed, match=r"A result of 80\.1 kB cannot be written to .*: no"):
-        ValueStore(tmp_path, 100.0).put(Node(0, 0, 0), np.zeros(10_000))
-    assert not list(tmp_path.iterdir())
-    assert store.SMALLEST_SPILLED > 100
-
-
-def test_items_are_taken_one_by_one_and_slow_ones_passed_on_at_once():
-    items = Items(iter("abcdef"))
-    assert items.total is None
-    items.fetch(2, patience=1.0)
-    assert items.take(0, 2) == ["a", "b"]
-    items.fetch(99, patience=1.0, is_needed=lambda i: i == 4)
-    assert (items.fetched, items.has_ended) == (6, True)
-    assert items.take(4, 5) == ["e"]
-
-    def slow():
-        for i in range(3):
-            time.sleep(2 * SLOW)
-            yield i
-
-    items = Items(slow())
-    items.fetch(99, patience=1.0)
-    assert (items.fetched, items.is_slow) == (1, True)
-    assert Items(range(7)).total == 7
-
-
-def test_an_interrupt_ends_the_items_while_the_next_one_is_awaited():
-    def endless():
-        yield 1
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
-        yield 2
-
-    items = Items(endless())
-    before = signal.getsignal(signal.SIGINT)
-    begun = time.monotonic()
-    with stopped_by_interrupt(items.interrupt):
-        items.fetch(99, patience=1.0)
-    assert time.monotonic() - begun < 5
-    assert (items.fetched, items.has_ended, items.was_stopped) == (1, True, True)
-    assert signal.getsignal(signal.SIGINT) is before
-    with pytest.raises(KeyboardInterrupt), stopped_by_interrupt(None):  # the second ends the run
-        interrupt_twice()
-
-
-def interrupt_twice():
-    os.kill(os.getpid(), signal.SIGINT)
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(1)
 
 
 def checkpoint_of(folder, every=0.0, **signature):
@@ -337,45 +240,6 @@ def test_a_merge_may_refuse_results_that_are_not_neighbours():
 )
 def test_results_are_the_same_but_for_rounding(a, b, are):
     assert same(a, b) is are
-
-
-def test_items_that_cannot_be_sent_are_replaced_by_why():
-    assert parcel(3, "a") == "a"
-    assert type(parcel(3, parcel(3, ("a", 1)))) is Parcel
-    stands = parcel(3, threading.Lock())
-    assert isinstance(stands, Unsendable)
-    assert stands.failure.index == 3
-    assert stands.failure.error.startswith("TypeError: cannot pickle '_thread.lock' object. Items")
-    assert stands.failure.traceback == ""
-
-    class Rude:
-        def __repr__(self):
-            raise ValueError
-
-        def __reduce__(self):
-            raise TypeError("no")
-
-    assert parcel(0, Rude()).failure.item == "<Rude>"
-
-
-def test_a_task_is_tried_again_and_setup_runs_once():
-    from parcast.pipeline.engine.coordinator import TaskBlock
-
-    tries, setups = [], []
-
-    def task(i, state):
-        tries.append(i)
-        if len(tries) < 3:
-            raise ValueError(i)
-        return [state, i]
-
-    job = Job(
-        task=task, merge=Merge(lambda a, b: a + b), retries=2, setup=lambda: setups.append(1) or 9
-    )
-    work = BlockWork(job, Alarm(Limit(None, "a run"), Turn()))
-    assert work.on(TaskBlock(Node(0, 0, 0), 4, 5), [4]).values == [[9, 4]]
-    assert work.on(TaskBlock(Node(0, 1, 0), 6, 8), [6, 7]).values == [[9, 6, 9, 7]]
-    assert (tries, setups) == ([4, 4, 4, 6, 7], [1])
 
 
 def test_items_are_asked_for_ahead_and_large_messages_block_nobody():
