@@ -735,3 +735,8 @@ def test_a_signal_keeps_what_was_measured(parcast, table):
     assert "stopped by  interrupted: " in said.out
     assert len(table.read_text().splitlines()) > 2
     assert signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, signal.default_int_handler)
+
+
+def test_runs_that_failed_are_not_among_those_that_count():
+    rows = [row(1, 1.0, status=USED), row(1, 1.0, 2), row(2, 1.0, status=FAILED)]
+    assert "1 of 2 runs were disturbed by other programs" in said(rows)

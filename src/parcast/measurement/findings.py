@@ -18,7 +18,7 @@ from parcast.measurement.launchers import (
     turns_taken,
 )
 from parcast.measurement.point import MeasuredPoint
-from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow
+from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.disturbed import USED, used_though_disturbed
 from parcast.units import format_quantity, percent
@@ -69,7 +69,7 @@ def _disturbed(rows: Sequence[RunRow]) -> Iterator[str]:
     if left_out:
         yield f"{left_out} of {len(rows)} runs were disturbed by others and do not count."
     if used := sum(x.status == USED for x in rows):
-        yield used_though_disturbed(used, len(rows))
+        yield used_though_disturbed(used, sum(x.status in (OK, USED) for x in rows))
 
 
 def _failures(rows: Sequence[RunRow]) -> Iterator[str]:
