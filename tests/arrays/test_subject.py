@@ -363,7 +363,7 @@ def test_wrong_arguments_are_refused(validated, options, says):
 
 def test_parts_of_a_run_are_those_of_the_last_server():
     one = run_of(case_of(request()))
-    last = replace(one.observed[0], seconds=2.0, gathering=0.5, accessing=1.8, startup=0.25)
+    last = replace(one.observed[0], seconds=2.0, gathering=0.5, accessing=1.8, begun=0.25)
     two = replace(one, observed=(*one.observed, last), seconds=2.5)
     assert observed_components(two) == Components(0.25, 0.5, 1.5, 0.25)
     read = replace(two, case=case_of(request(operation="read")))

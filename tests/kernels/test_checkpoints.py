@@ -313,6 +313,4 @@ def test_a_mesh_is_read():
 
 
 def test_settled_steps_are_those_of_the_program_by_itself():
-    asked = {"program": "stencil", "time_steps": 20, "sizes": (5,), "seed": 0, "ranks": 1}
-    asked["takes"] = KERNEL.takes
-    assert settled(Course(mesh=(1, 1)), **asked).steps == 20
+    assert settled(Course(mesh=(1, 1)), KERNEL, sizes=(5,), seed=0, ranks=1).steps == 20

@@ -26,12 +26,12 @@ from parcast.arrays.calibration.measure import (
 )
 from parcast.arrays.calibration.references import largest_size, references
 from parcast.arrays.law.contention import Placement
+from parcast.arrays.library.client import Spent
 from parcast.arrays.planning.pricing import subchunks_of
 from parcast.arrays.trials.launcher import (
     RHYTHM,
     RequestLauncher,
     RequestTrial,
-    ServerRun,
     observed_components,
     observed_counts,
     require_room,
@@ -111,7 +111,7 @@ class ArraySubject:
 
     def calibrate(
         self,
-        runs: Campaign[RequestCase, tuple[ServerRun, ...]],
+        runs: Campaign[RequestCase, tuple[Spent, ...]],
         wanted: Sequence[RequestCase] | None,
     ) -> None:
         """Measure the costs of the layout."""
@@ -159,7 +159,7 @@ class ArraySubject:
         """Parts of the time of the server that finishes last."""
         return observed_components(trial)._asdict()
 
-    def findings(self, runs: Campaign[RequestCase, tuple[ServerRun, ...]]) -> Findings:
+    def findings(self, runs: Campaign[RequestCase, tuple[Spent, ...]]) -> Findings:
         """Object where the law counts something else than the servers."""
         differing = {
             case: observed_counts(own[0].observed)
@@ -239,7 +239,7 @@ def validate_array_io(
     seed: int = 0,
     time_limit: float | None = None,
     costs: OfLayouts | None = None,
-    launcher: Launcher[RequestCase, tuple[ServerRun, ...]] | None = None,
+    launcher: Launcher[RequestCase, tuple[Spent, ...]] | None = None,
     progress: Progress | None = None,
 ) -> Validation:
     """Test the law of array I/O on this machine: predict requests, run them, and compare.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from parcast.errors import FileProblems, ParameterError, ParcastError, RunFailed
-from parcast.kernels.course import KINDS, NAMES, Course, mesh_of, read_checkpoint
+from parcast.kernels.course import KINDS, NAMES, Course, mesh_of, read_checkpoint, require_one_run
 from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -120,13 +120,7 @@ def _task(arguments: Sequence[str]) -> tuple[KernelTask, str | None]:
     if given.n is None and course.restart is not None and kernel.time_steps:
         example = read_checkpoint(course.restart).n
     sizes = [str(example)] if given.n is None else given.n.split(",")
-    if course.checkpoint is not None and len(sizes) * given.repetitions > 1:
-        raise ParameterError(
-            "checkpoint",
-            must="be left out where there are several runs",
-            got=f"{len(sizes) * given.repetitions} runs",
-            hint="They would replace each other's checkpoints: give one size.",
-        )
+    require_one_run(course, len(sizes) * given.repetitions)
     task = KernelTask(
         kernel=given.name,
         sizes=tuple(map(whole_size, sizes)),

@@ -123,6 +123,11 @@ class Ledger:
         """Whether this is rank 0, which holds the input and takes the result."""
         return self.rank == 0
 
+    @property
+    def mpi(self) -> Communicator | None:
+        """The ranks as array I/O takes them: None without MPI."""
+        return None if isinstance(self.comm, Alone) else self.comm
+
     def send(self, array: NDArray[Any], to: int) -> None:
         """Send a contiguous array to another rank, and wait until it may be changed."""
         self.comm.Send(array, to, TAG)

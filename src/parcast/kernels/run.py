@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
-from parcast.kernels.course import Course, how_to_go_on, settled
+from parcast.errors import RunFailed, as_number, as_whole, require
+from parcast.kernels.course import Course, how_to_go_on, require_one_run, settled
 from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import KernelTask, memory_refusal, whole_size
@@ -162,7 +162,9 @@ def run_kernel(
         restart=None if restart is None else os.fspath(restart),
         io=io,
         group=group,
-        imbalance=None if imbalance is None else _imbalance(imbalance),
+        imbalance=None
+        if imbalance is None
+        else as_number("imbalance", imbalance, hint="1.5 is half as many rows more."),
     )
     _check_course(course, kernel, sizes, counts, repetitions=repetitions, seed=seed)
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
@@ -183,11 +185,6 @@ def run_kernel(
                 progress(done, len(counts))
             runs += _launched(task, int(p), desk / f"runs_{done}.jsonl", time_limit, each)
         return runs
-
-
-def _imbalance(imbalance: float) -> float:
-    """Refuse what is no number."""
-    return as_number("imbalance", imbalance, hint="1.5 is half as many rows more.")
 
 
 def _sizes(n: float | str | Iterable[float]) -> tuple[int, ...]:
@@ -231,20 +228,11 @@ def _check_course(
     """Refuse a course that does not fit every run, before anything is started."""
     if course == Course():
         return
-    runs = len(sizes) * len(counts) * repetitions
-    if course.checkpoint is not None and runs > 1:
-        raise ParameterError(
-            "checkpoint",
-            must="be left out where there are several runs",
-            got=f"{runs} runs",
-            hint="They would replace each other's checkpoints: give one size and one rank count.",
-        )
+    require_one_run(course, len(sizes) * len(counts) * repetitions)
     for p in counts:
         settled(
             course,
-            program=kernel.name,
-            time_steps=kernel.time_steps,
-            takes=kernel.takes,
+            kernel,
             sizes=sizes,
             seed=seed,
             ranks=int(p),

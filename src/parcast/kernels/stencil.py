@@ -108,7 +108,7 @@ def prepare(ledger: Ledger, n: int, seed: int) -> PlateBlock:
     load_library(course)
     if course.restart is not None and n > 2:
         with ledger.restarting:
-            old[1:-1, 1:-1] = read_inside(_mpi(ledger), course, n, mesh)
+            old[1:-1, 1:-1] = read_inside(ledger.mpi, course, n, mesh)
     file = None
     if ledger.directory is not None and course.is_default:
         file = ledger.directory / CHECKPOINT
@@ -318,13 +318,8 @@ def _keep(ledger: Ledger, state: PlateBlock, step: int) -> None:
     belongs = CheckpointOwner(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
     rows, columns = state.own
     start = rows.start, columns.start
-    write_checkpoint(_mpi(ledger), state.course, belongs, start, state.values)
+    write_checkpoint(ledger.mpi, state.course, belongs, start, state.values)
     ledger.disk_bytes += state.values.nbytes
-
-
-def _mpi(ledger: Ledger) -> Communicator | None:
-    """Give the ranks as array I/O takes them: None without MPI."""
-    return None if isinstance(ledger.comm, Alone) else ledger.comm
 
 
 def serial(n: int, seed: int, steps: int = STEPS) -> tuple[Grid, list[float]]:

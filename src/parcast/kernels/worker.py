@@ -134,9 +134,7 @@ def settled_together(
         try:
             answer = settled(
                 course,
-                program=kernel.name,
-                time_steps=kernel.time_steps,
-                takes=kernel.takes,
+                kernel,
                 sizes=sizes,
                 seed=seed,
                 ranks=comm.Get_size(),

@@ -39,7 +39,7 @@ from parcast.kernels.course import (
 )
 from parcast.kernels.io_servers import write_through
 from parcast.kernels.kernel import Functions, Kernel, random_numbers
-from parcast.kernels.ledger import Alone, Ledger, shares, wait_for
+from parcast.kernels.ledger import Ledger, shares, wait_for
 
 Points = NDArray[np.float64]
 
@@ -196,8 +196,7 @@ def _write(ledger: Ledger, state: PointShare) -> None:
 def _keep(ledger: Ledger, state: PointShare, step: int) -> None:
     """Write a checkpoint with the other ranks."""
     belongs = CheckpointOwner(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
-    comm = None if isinstance(ledger.comm, Alone) else ledger.comm
-    write_checkpoint(comm, state.course, belongs, (state.start,), state.points)
+    write_checkpoint(ledger.mpi, state.course, belongs, (state.start,), state.points)
     ledger.disk_bytes += state.points.nbytes
 
 

@@ -10,7 +10,7 @@ from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_o
 from parcast.arrays.calibration.measure import computing_figures
 from parcast.arrays.calibration.regimes import COSTS, costs_of
 from parcast.arrays.calibration.result import Figure, MeasuredCosts
-from parcast.arrays.trials.launcher import ServerRun
+from parcast.arrays.library.client import Spent
 
 CLIENTS = 4
 DISK = 2e9  # [B/s]
@@ -50,8 +50,9 @@ def run_of(launch, case, time, repetition=1, *, factor=1.0):
     """Make a run that takes what the law says, times a factor."""
     parts = components_of(time)
     is_read = case.request.operation == "read"
-    server = ServerRun(
-        startup=factor * parts.startup,
+    server = Spent(
+        server=0,
+        begun=factor * parts.startup,
         seconds=factor * (parts.assembly + parts.file_system),
         gathering=0.0 if is_read else factor * parts.assembly,
         accessing=factor * parts.file_system,

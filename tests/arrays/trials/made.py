@@ -7,9 +7,10 @@ import numpy as np
 from parcast.arrays.calibration.fitting import placement_of
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
+from parcast.arrays.library.client import Spent
 from parcast.arrays.subject import MeasuredRequest as Measured
 from parcast.arrays.subject import predicted
-from parcast.arrays.trials.launcher import Components, ServerRun
+from parcast.arrays.trials.launcher import Components
 from parcast.arrays.trials.request import ArrayRequest, RequestCase
 from parcast.trials.trial import Launch
 
@@ -58,8 +59,9 @@ def run_of(case, launch=None, repetition=1, *, factor=1.0, others=0.0, messages=
     law = predicted(case.request, Measured(COSTS, {}), placement_of(case.layout, None))
     parts = Components(**law.parts)
     is_read = case.request.operation == "read"
-    server = ServerRun(
-        startup=factor * parts.startup,
+    server = Spent(
+        server=0,
+        begun=factor * parts.startup,
         seconds=factor * (parts.assembly + parts.file_system),
         gathering=0.0 if is_read else factor * parts.assembly,
         accessing=factor * parts.file_system,

@@ -467,14 +467,14 @@ def test_laws_that_grow_fast_get_smaller_factors_and_memory_bounds_all():
     short = chosen_sizes(cubic, 1e-10, longest=0.1, most_p=2, memory=float("inf"))
     assert short.predicted[-1] / short.calibrated[-1] == pytest.approx(5, abs=0.2)
     small = chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e8)
-    assert cubic.memory(small.predicted[-1], 2) <= 0.4e8
+    assert cubic.kernel.functions.memory(small.predicted[-1], 2) <= 0.4e8
     with pytest.raises(ParameterError, match="needs more memory than is available"):
         chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e3)
 
 
 def test_sizes_are_whole_blocks_for_every_rank():
     paths = counted_program("monte_carlo")
-    assert paths.block == 512
+    assert paths.kernel.block == 512
     for seconds in (1e-8, 1e-7, 1e-6):
         chosen = chosen_sizes(paths, seconds, longest=2.0, most_p=2, memory=float("inf"))
         assert all(n % 1024 == 0 for n in (*chosen.calibrated, *chosen.predicted))

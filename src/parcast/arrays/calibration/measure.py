@@ -26,11 +26,11 @@ from parcast.arrays.calibration.references import MEDIUM, largest_size, referenc
 from parcast.arrays.calibration.regimes import costs_of, dimension_of
 from parcast.arrays.calibration.result import Draw, Figure, MeasuredCosts, figure_of
 from parcast.arrays.law.costs import Costs
+from parcast.arrays.library.client import Spent
 from parcast.arrays.trials.launcher import (
     RHYTHM,
     RequestLauncher,
     RequestTrial,
-    ServerRun,
     median_components,
     observed_components,
     shares,
@@ -60,7 +60,7 @@ class Measuring:
     """Measures the costs of layouts, one after another."""
 
     folder: Path
-    launcher: Launcher[RequestCase, tuple[ServerRun, ...]] | None = None  # None: ranks here
+    launcher: Launcher[RequestCase, tuple[Spent, ...]] | None = None  # None: ranks here
     bed: Testbed | None = field(default_factory=testbed_here)
     clock: Clock = field(default_factory=Clock)  # of what asks, whose limit holds for launches
     rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]

@@ -5,7 +5,7 @@ overlaps of as many equal arrays as a server gathers in one buffer, wherever the
 request. An array of which a server has several subchunks is a batch of its own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -33,12 +33,17 @@ def dealt_out(
     number: int,
     servers: int,
     itemsize: int,
+    take: Callable[..., None],
 ) -> list[EqualArrays]:
-    """Equal arrays of which servers have whole storage chunks, by the server they begin at."""
+    """Equal arrays of which servers have whole storage chunks, by the server they begin at.
+
+    `take` refuses chunks and subchunks of which there are too many.
+    """
     firsts = first_servers(chunks.shape, storage, servers=servers, arrays=number)
     cut = partial(
         storage_subchunks, chunks.shape, storage, servers=servers, itemsize=itemsize, inner=inner
     )
+    take(chunks, cut(), len(firsts))
     return [EqualArrays(overlaps(chunks, cut(first=i)), count) for i, count in firsts]
 
 

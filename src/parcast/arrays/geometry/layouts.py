@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from parcast.arrays.geometry.batches import EqualArrays, dealt_out
 from parcast.arrays.geometry.choices import Policy
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.geometry.overlaps import Overlaps, overlaps
-from parcast.arrays.geometry.subchunks import first_servers, schema_subchunks, storage_subchunks
+from parcast.arrays.geometry.subchunks import first_servers, schema_subchunks
 
 KEPT: Final = 16  # geometries whose overlaps are kept
 HELD: Final = 100_000  # overlaps of all of them, above which two are kept
@@ -80,11 +80,13 @@ def _overlaps(layout: RequestLayout, take: Take) -> list[Overlaps]:
         )
         take(chunks, cut)
         return [overlaps(chunks, cut)]
-    given: dict[str, Any] = {"servers": layout.servers, "itemsize": layout.itemsize}
-    inner = layout.inner or None
-    begun = first_servers(
-        layout.shape, layout.storage, servers=layout.servers, arrays=layout.servers
+    dealt = dealt_out(
+        chunks,
+        layout.storage,
+        layout.inner or None,
+        number=layout.servers,
+        servers=layout.servers,
+        itemsize=layout.itemsize,
+        take=take,
     )
-    take(chunks, storage_subchunks(layout.shape, layout.storage, inner=inner, **given), len(begun))
-    dealt = dealt_out(chunks, layout.storage, inner, number=layout.servers, **given)
     return [table for table, _ in dealt]

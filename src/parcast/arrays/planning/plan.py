@@ -9,10 +9,10 @@ A plan is a number of servers and a mesh of them: each ordered product of as man
 array has dimensions. A dimension with one position is whole (*), others are distributed (B).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from parcast.arrays.geometry.meshes import fitting_meshes, number_of_meshes
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import (
     Subchunks,
-    first_servers,
     schema_subchunks,
-    storage_subchunks,
 )
 from parcast.arrays.law.bottleneck import RequestSimulation, simulate_request
 from parcast.arrays.law.costs import Costs
@@ -94,7 +92,9 @@ def plan_request(
             take(chunks, own)
             arrays = [EqualArrays(overlaps(chunks, own), number)]
         else:
-            arrays = _in_storage(chunks, storage, number, take, itemsize=itemsize, servers=count)
+            arrays = dealt_out(
+                chunks, *storage, number=number, servers=count, itemsize=itemsize, take=take
+            )
         simulation = simulate_request(arrays, costs.with_servers(count), options)
         evaluated.append((_plan(arrays[0], mesh, simulation, request), simulation))
     plans = in_order([plan for plan, _ in evaluated], objective, within)
@@ -112,16 +112,6 @@ def plan_request(
         storage=request.storage or None,
         buffer=request.buffer,
     )
-
-
-def _in_storage(
-    chunks: Chunks, storage: StorageChunks, number: int, take: Callable[..., None], **cut: Any
-) -> list[EqualArrays]:
-    """Arrays of which servers have whole storage chunks, unless they are too much for `take`."""
-    outer, inner = storage
-    begun = first_servers(chunks.shape, outer, servers=cut["servers"], arrays=number)
-    take(chunks, storage_subchunks(chunks.shape, outer, inner=inner, **cut), len(begun))
-    return dealt_out(chunks, outer, inner, number=number, **cut)
 
 
 def _each_mesh(

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from parcast.trials.campaign import Rhythm
 from parcast.trials.launcher import run_on_ranks
 from parcast.trials.trial import Launch, Trial
 from parcast.units import format_quantity
-
-COMPONENTS: Final = ("startup", "assembly", "file_system", "closing")
 
 
 class Components(NamedTuple):
@@ -34,60 +32,30 @@ class Components(NamedTuple):
         return sum(self)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServerRun:
-    """What a server did in a run."""
-
-    startup: float  # from the call of the last client to its begin [s]
-    seconds: float  # from there to its end [s]
-    gathering: float  # of it, asking clients and waiting for overlaps [s]
-    accessing: float  # opening, reading and writing files [s]
-    messages: int
-    subchunks: int
-    size: int  # of elements [B]
-
-    @classmethod
-    def of(cls, spent: Spent, begin: float) -> Self:
-        """Make it of what a server reports; clients called at `begin` on the same clock [s]."""
-        return cls(
-            startup=spent.begun - begin,
-            seconds=spent.seconds,
-            gathering=spent.gathering,
-            accessing=spent.accessing,
-            messages=spent.messages,
-            subchunks=spent.subchunks,
-            size=spent.size,
-        )
-
-
-RequestTrial: TypeAlias = Trial[RequestCase, tuple[ServerRun, ...]]
+# `begun` is from the call of the last client [s].
+RequestTrial: TypeAlias = Trial[RequestCase, tuple[Spent, ...]]
 
 
 def observed_components(trial: RequestTrial) -> Components:
     """Parts of the time of a run."""
-    last = max(trial.observed, key=lambda server: server.startup + server.seconds)
+    last = max(trial.observed, key=lambda server: server.begun + server.seconds)
     is_read = trial.case.request.operation == "read"
     files = last.accessing if is_read else last.seconds - last.gathering
     return Components(
-        startup=last.startup,
+        startup=last.begun,
         assembly=last.seconds - files,
         file_system=files,
-        closing=trial.seconds - last.startup - last.seconds,
+        closing=trial.seconds - last.begun - last.seconds,
     )
 
 
-def observed_counts(servers: Sequence[ServerRun]) -> dict[str, int]:
+def observed_counts(servers: Sequence[Spent]) -> dict[str, int]:
     """Messages, subchunks and bytes of all servers."""
     return {
         "messages": sum(server.messages for server in servers),
         "subchunks": sum(server.subchunks for server in servers),
         "bytes": sum(server.size for server in servers),
     }
-
-
-def servers_from(documents: Sequence[dict[str, Any]]) -> tuple[ServerRun, ...]:
-    """Make what servers did again from documents."""
-    return tuple(ServerRun(**each) for each in documents)
 
 
 def median_components(known: Iterable[Components]) -> Components:
@@ -160,7 +128,7 @@ class RequestLauncher:
 
         def told(document: dict[str, Any]) -> None:
             case = cases[document.pop("case")]
-            observed = servers_from(document.pop("servers"))
+            observed = tuple(Spent(**each) for each in document.pop("servers"))
             report(launch.trial(case, document.pop("seconds"), observed, **document))
 
         run_on_ranks(

@@ -25,7 +25,6 @@ from parcast.arrays.library.client import Spent
 from parcast.arrays.library.distribution import Array, Block
 from parcast.arrays.library.session import Session, connect
 from parcast.arrays.store.layout import METADATA
-from parcast.arrays.trials.launcher import ServerRun
 from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users
@@ -136,7 +135,7 @@ class _ClientRuns:
         return {
             "seconds": max(ends) - max(begins),
             "others": others,
-            "servers": [asdict(ServerRun.of(each, max(begins))) for each in spent],
+            "servers": [asdict(each) | {"begun": each.begun - max(begins)} for each in spent],
         }
 
     def _values(self, request: ArrayRequest) -> Array:

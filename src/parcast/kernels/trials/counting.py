@@ -4,7 +4,6 @@ A program joins by registering a kernel whose law counts (`parcast.laws.counting
 nothing else to do. The law counts from n and p alone, so it can be asked before anything runs.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from parcast.descriptions.program import IO_LAWS, LAWS, law_named
 from parcast.errors import ParameterError
+from parcast.kernels.kernel import Kernel
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.trials.case import Cells
 from parcast.laws.allowances import how_to_measure
@@ -27,13 +27,8 @@ BLOCKS: Final = 20  # of a rank, from which shares are even enough to compare co
 class CountedProgram:
     """A program and its law."""
 
-    name: str
-    title: str
-    size: str  # what n counts: "keys"
+    kernel: Kernel
     phase: SteadyStatePhase  # its law, with the densities of this program
-    memory: Callable[[int, int], int]  # of n and p [B]
-    example: int  # an n that takes about a second on one processor [1]
-    block: int = 1  # of n, that no two ranks share [1]
 
     def counted(self, n: ArrayLike, p: ArrayLike) -> Counts:
         """Count, with every array of the shape of `n` and `p` broadcast together."""
@@ -64,15 +59,7 @@ def counted_program(name: str) -> CountedProgram:
             got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
             hint=how_to_measure([law]),
         )
-    return CountedProgram(
-        name=kernel.name,
-        title=kernel.title,
-        size=kernel.size,
-        phase=phase,
-        memory=kernel.functions.memory,
-        example=kernel.example,
-        block=kernel.block,
-    )
+    return CountedProgram(kernel=kernel, phase=phase)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +95,7 @@ def count_checks(program: CountedProgram, cells: Cells, *, least: int) -> tuple[
     runs = [
         s.runs[0]
         for (n, p), samples in cells.items()
-        if p == 1 or n >= max(least, BLOCKS * program.block * p)
+        if p == 1 or n >= max(least, BLOCKS * program.kernel.block * p)
         for s in samples
     ]
     n, p = (np.array([getattr(run, x) for run in runs], dtype=np.float64) for x in "np")

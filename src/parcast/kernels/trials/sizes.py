@@ -120,7 +120,7 @@ def seconds_a_step(program: CountedProgram, tried: Tried) -> float:
     The shortest of some runs counts, so that others on the machine do not make the sizes smaller.
     """
     trial = TRIAL / share_of_core()
-    n = max(SMALLEST, size_with(program, steps_of(program, program.example) / 100))
+    n = max(SMALLEST, size_with(program, steps_of(program, program.kernel.example) / 100))
     for _ in range(MOST_TRIALS):
         took = min(run.time for run in tried([n] * REPEATED, 1))
         each = took / steps_of(program, n)
@@ -202,8 +202,8 @@ def chosen_sizes(
     Below the factor `middle` calibrated sizes shrink; `lowest` is still taken where, by `waiting`
     of a size on `most_p` ranks, waiting is nearly all.
     """
-    grain = program.block * most_p if program.block > 1 else 1
-    fewest = max(SMALLEST, 4 * most_p * program.block)
+    grain = program.kernel.block * most_p if program.kernel.block > 1 else 1
+    fewest = max(SMALLEST, 4 * most_p * program.kernel.block)
     base = size_with(program, min(calibrated, longest / LEAST) / each)
     largest = size_with(program, longest / each)
     base = max(min(base, int(largest / middle)), fewest)
@@ -211,12 +211,12 @@ def chosen_sizes(
     base = _grown(base, int(largest / lowest), waiting, WAITING_AT_MOST)
     lowest = min(max(largest / base, lowest), LEAST)
     top = min(max(largest / base, lowest), MOST)
-    while program.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
+    while program.kernel.functions.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
         base = int(base * 0.8)
         if base < fewest:
             raise ParameterError(
-                f"{program.name} needs more memory than is available, even for small sizes. Give "
-                "sizes yourself, or fewer ranks."
+                f"{program.kernel.name} needs more memory than is available, even for small "
+                "sizes. Give sizes yourself, or fewer ranks."
             )
     factors = [lowest, (lowest * top) ** 0.5, top] if top >= 1.5 * lowest else [lowest, top]
     factors = factors if top >= NEAR * lowest else [top]

@@ -93,12 +93,12 @@ class KernelSubject:
     @property
     def name(self) -> str:
         """Name of the program."""
-        return self.program.name
+        return self.program.kernel.name
 
     @property
     def title(self) -> str:
         """What it does."""
-        return self.program.title
+        return self.program.kernel.title
 
     @property
     def law(self) -> str:
@@ -177,7 +177,7 @@ class KernelSubject:
     def labels(self, case: KernelCase, predicted: Predicted) -> Mapping[tuple[str, str], str]:
         """Size, how much larger it is than those calibrated, and ranks."""
         return {
-            ("n", f"[{shown(self.program.size, limit=20)}]"): f"{case.n:,}",
+            ("n", f"[{shown(self.program.kernel.size, limit=20)}]"): f"{case.n:,}",
             ("n over", "cal."): f"x{predicted.facts['factor']:.3g}",
             ("p", ""): str(case.p),
         }
@@ -207,7 +207,7 @@ class KernelSubject:
         return Findings(
             facts=tuple(self._facts(checks)),
             document={
-                "size": self.program.size,
+                "size": self.program.kernel.size,
                 "source": self.program.phase.source_of_law,
                 "capacities": [capacity.row() for capacity in capacities],
                 "counts": [document_of(check) for check in checks],

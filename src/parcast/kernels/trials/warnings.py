@@ -145,5 +145,5 @@ def _superlinear(program: CountedProgram, how: str, times: Times) -> Iterator[st
     claimed = [(p, speedup) for p, speedup in pairs if speedup > SUPERLINEAR * p]
     if claimed:
         ranks, speedups = np.array(claimed, dtype=np.float64).T
-        described = Program(name=program.name, phase=(program.phase,))
+        described = Program(name=program.kernel.name, phase=(program.phase,))
         yield from (f"{how}: {text}" for text in superlinear_warnings(described, ranks, speedups))
