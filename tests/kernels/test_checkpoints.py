@@ -15,7 +15,7 @@ from parcast.arrays.store.reading import open_store
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.kernels import __main__ as program
 from parcast.kernels import stencil
-from parcast.kernels.course import CheckpointOwner, Course, mesh_of, read_checkpoint, settled
+from parcast.kernels.course import CheckpointOwner, Course, mesh_of, read_checkpoint
 from parcast.kernels.ledger import Alone
 from parcast.kernels.stencil import KERNEL
 from parcast.kernels.worker import KernelTask, runs_of
@@ -313,4 +313,4 @@ def test_a_mesh_is_read():
 
 
 def test_settled_steps_are_those_of_the_program_by_itself():
-    assert settled(Course(mesh=(1, 1)), KERNEL, sizes=(5,), seed=0, ranks=1).steps == 20
+    assert KERNEL.settled(Course(mesh=(1, 1)), (5,), seed=0, ranks=1).steps == 20

@@ -8,7 +8,7 @@ stays in its place.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from math import prod
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parcast.arrays.store.reading import Store
-    from parcast.kernels.kernel import Kernel
 
 ARRAY: Final = "u"  # the values of the points
 DIMENSIONS: Final = ("y", "x")
@@ -134,30 +133,33 @@ def _checkpoint_in(store: "Store") -> CheckpointOwner | None:
 
 def settled(
     course: Course,
-    kernel: "Kernel",
     *,
+    program: str,
+    time_steps: int,
+    takes: Collection[str],
     sizes: Sequence[int],
     seed: int,
     ranks: int,
 ) -> Course:
     """Give a course with its number of steps, and the step that it begins from.
 
+    `time_steps` are those of the program by itself, `takes` what may be asked of it.
     ParameterError or FileProblems says what does not fit the program, its size or its ranks,
     before anything is computed.
     """
     for name in NAMES:
-        if getattr(course, name) is not None and name not in kernel.takes:
-            without = "no such option" if kernel.time_steps else "no time steps"
+        if getattr(course, name) is not None and name not in takes:
+            without = "no such option" if time_steps else "no time steps"
             raise ParameterError(
                 name,
-                must=f"be left out for {kernel.name}, which has {without}",
+                must=f"be left out for {program}, which has {without}",
                 got=shown(getattr(course, name)),
                 hint="Of the programs, stencil and writer have time steps.",
             )
-    steps = kernel.time_steps if course.steps is None else course.steps
+    steps = time_steps if course.steps is None else course.steps
     as_whole("steps", steps, least=1, hint="Count time steps from 1.")
     for name in ("checkpoint_every", "servers"):
-        _require_number(course, name, alone="io" in kernel.takes)
+        _require_number(course, name, alone="io" in takes)
     _require_groups(course, ranks)
     _require_imbalance(course, ranks)
     if course.servers is not None and course.servers > ranks and not course.io_servers:
@@ -172,10 +174,10 @@ def settled(
             hint=f"{ranks}x1 divides the rows alone.",
         )
     if course.checkpoint is not None:
-        _require_place(course.checkpoint, kernel.name)
+        _require_place(course.checkpoint, program)
     first = 0
     if course.restart is not None:
-        first = _first_step(course.restart, kernel.name, sizes, seed, steps)
+        first = _first_step(course.restart, program, sizes, seed, steps)
     return replace(course, steps=steps, first=first)
 
 

@@ -8,7 +8,7 @@ result with the serial reference, untimed. All ranks call each of them. The inpu
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parcast.errors import require
-from parcast.kernels.course import Course
+from parcast.kernels.course import Course, settled
 from parcast.kernels.io_servers import IoServers
 from parcast.kernels.ledger import Communicator, Ledger
 from parcast.kernels.quanta import Quanta, Watched
@@ -94,6 +94,18 @@ class Kernel:
     block: int = 1  # of n, that no two ranks share: what is dealt out [1]
     time_steps: int = 0  # that it computes unless asked otherwise; 0: it has none [1]
     takes: frozenset[str] = frozenset()  # what may be asked of its course, by Python's names
+
+    def settled(self, course: Course, sizes: Sequence[int], *, seed: int, ranks: int) -> Course:
+        """Give a course with its number of steps, or say what does not fit."""
+        return settled(
+            course,
+            program=self.name,
+            time_steps=self.time_steps,
+            takes=self.takes,
+            sizes=sizes,
+            seed=seed,
+            ranks=ranks,
+        )
 
     def run(
         self,

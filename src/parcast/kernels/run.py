@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import RunFailed, as_number, as_whole, require
-from parcast.kernels.course import Course, how_to_go_on, require_one_run, settled
+from parcast.kernels.course import Course, how_to_go_on, require_one_run
 from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import KernelTask, memory_refusal, whole_size
@@ -27,6 +27,7 @@ from parcast.signals import as_interrupts
 
 WORKER: Final = "parcast.kernels.worker"
 HOUR: Final = 3600.0  # [s]
+UNEVEN: Final = "1.5 is half as many rows more."
 
 
 class KernelRuns(Answers[KernelRun]):
@@ -162,9 +163,7 @@ def run_kernel(
         restart=None if restart is None else os.fspath(restart),
         io=io,
         group=group,
-        imbalance=None
-        if imbalance is None
-        else as_number("imbalance", imbalance, hint="1.5 is half as many rows more."),
+        imbalance=None if imbalance is None else as_number("imbalance", imbalance, hint=UNEVEN),
     )
     _check_course(course, kernel, sizes, counts, repetitions=repetitions, seed=seed)
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
@@ -230,13 +229,7 @@ def _check_course(
         return
     require_one_run(course, len(sizes) * len(counts) * repetitions)
     for p in counts:
-        settled(
-            course,
-            kernel,
-            sizes=sizes,
-            seed=seed,
-            ranks=int(p),
-        )
+        kernel.settled(course, sizes, seed=seed, ranks=int(p))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Final
 
 from parcast.errors import ParameterError, ParcastError, require
-from parcast.kernels.course import Course, settled
+from parcast.kernels.course import Course
 from parcast.kernels.io_servers import IoServers, divided, serve
 from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.ledger import Communicator
@@ -132,13 +132,7 @@ def settled_together(
     answer: Course | ParcastError | None = None
     if comm.Get_rank() == 0:
         try:
-            answer = settled(
-                course,
-                kernel,
-                sizes=sizes,
-                seed=seed,
-                ranks=comm.Get_size(),
-            )
+            answer = kernel.settled(course, sizes, seed=seed, ranks=comm.Get_size())
         except ParcastError as refusal:
             answer = refusal
     answer = comm.bcast(answer, 0)
