@@ -6,18 +6,6 @@ from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder, read_
 from parcast.errors import ParameterError
 
 
-def test_what_was_recorded_is_read_again(tmp_path):
-    record = BenchmarkRecorder(tmp_path / "r.jsonl", 2)
-    record.times("pingpong", 8, [1e-6, 2e-6])
-    record.times("pingpong", 0, (3e-6,))
-    record.fact("mpi", "MPICH 5")
-    found = read_launch(tmp_path / "r.jsonl")
-    assert found.times == {("pingpong", 2, 8): [1e-6, 2e-6], ("pingpong", 2, 0): [3e-6]}
-    assert found.facts == {"mpi": "MPICH 5"}
-    assert found.sizes("pingpong", 2) == [0, 8]
-    assert not found.is_empty
-
-
 @pytest.mark.fault(
     "Measuring", "A benchmark is killed while it writes.", promise="Its complete lines are kept."
 )

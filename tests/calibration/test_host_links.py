@@ -2,7 +2,7 @@
 
 import pytest
 
-from parcast.calibration.host_links import leaving, told_apart
+from parcast.calibration.host_links import told_apart
 from parcast.calibration.notes import _one_of_two
 from tests.calibration.calibrated import measured
 
@@ -35,14 +35,6 @@ def test_of_two_rates_that_one_thing_limits_one_is_kept(ranks, link, together, r
     keys = {x.key for x in told_apart(values, ranks)}
     gone = {LINKS: "network.saturation", MEDIUM: "node.network_bandwidth"}.get(renamed)
     assert keys == (values.keys() - {gone}) | ({renamed} if renamed else set())
-
-
-def test_one_host_or_no_link_leaves_all_as_it_is():
-    values = found(11e6, 23e6)
-    assert told_apart(values, ()) == [*values.values()]
-    del values["node.network_bandwidth"]
-    assert told_apart(values, [2, 2]) == [*values.values()]
-    assert leaving([4, 2]) == 16
 
 
 def test_what_is_left_out_of_the_file_is_said():

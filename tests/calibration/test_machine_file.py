@@ -140,14 +140,6 @@ def test_a_time_that_does_not_grow_has_no_rate():
     assert any(remark.startswith("network.bandwidth = inf") for remark in told.remarks)
 
 
-def test_ping_pongs_in_pieces_are_told_and_those_in_one_are_not():
-    pingpong = replace(line("send", 2, switch=1024), bench="pingpong")
-    straight = replace(line("send", 2), bench="pingpong")
-    for told, count in ((pingpong, 1), (straight, 0)):
-        remarks = machine_figures(replace(WHOLE, lines=(told,), tables=())).remarks
-        assert sum(remark.startswith("pingpong") for remark in remarks) == count
-
-
 def test_few_counts_and_what_did_not_settle_is_said():
     tables = tuple(
         replace(x, samples=tuple(replace(y, settled=False, outliers=1) for y in x.samples))

@@ -229,13 +229,6 @@ def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
     assert (alone.runs, alone.toml) == (4, told.toml)
 
 
-def test_hosts_and_counts_have_quanta_of_their_own():
-    slower = [with_quanta(plate(n, 2), (2e-4, 2e-4)) for n in (102, 202)]
-    told = characterise([*(with_quanta(plate(n, 1), QUIET) for n in (102, 202)), *slower])
-    assert told.runs == 4
-    assert not any("disturbed" in text for text in told.warnings)
-
-
 def test_runs_that_differ_widen_the_interval_and_are_told():
     runs = [plate(n, 1, pace=pace) for n, pace in ((102, 1e-8), (202, 1.4e-8), (402, 1.1e-8))]
     told = characterise(runs)
@@ -352,15 +345,6 @@ def test_small_regions_that_run_in_step_are_refused_with_the_condition_number():
         FitFailed, match=r'Region "cells": The counts do not distinguish .* \(condition'
     ):
         characterise([cells(10, 10, 20), cells(20, 40, 80), cells(30, 90, 180)])
-
-
-def test_a_rank_that_took_no_time_says_nothing_of_small_regions():
-    idle = {"wall": 0.0, "processor": 0.0, "counts": {"wet": 0, "dry": 0}}
-    busy = {"wall": 350e-6, "counts": {"wet": 50, "dry": 200}}
-    last = run(2, lambda r: [total("cells", "complex", **(idle if r else busy))], n=30)
-    rows = by_name(characterise([cells(10, 10, 90), cells(20, 80, 320), last]))
-    assert rows["cells wet"].unit_time == pytest.approx(3e-6)
-    assert rows["cells dry"].unit_time == pytest.approx(1e-6)
 
 
 def test_a_loop_that_ranks_run_unequally_often_is_one_of_all_its_iterations():

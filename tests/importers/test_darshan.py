@@ -187,11 +187,6 @@ def test_a_log_is_read_with_every_trap_in_it(fake, log):
         assert part in said
 
 
-def test_records_of_io_modules_alone_are_asked_for_and_never_traces(fake, log):
-    read([log])
-    assert fake.asked == ["POSIX", "STDIO"]
-
-
 def test_a_log_whose_module_has_no_whole_record_is_refused(fake, log):
     fake.records = {"POSIX": []}
     assert refusal(log) == (

@@ -150,14 +150,6 @@ def test_which_of_several_metrics_is_meant_must_be_plain():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "part", [b" ", b"#\n", b"{", b"[", b'"', b"a|", b'{"value"', b'{"params"', b'{"benchmarks":[']
-)
-def test_beginnings_repeated_to_the_end_are_of_no_format(tmp_path, part):
-    (tmp_path / "file").write_bytes(part * registry.HEAD)  # a pattern that goes back would hang
-    assert recognised(tmp_path / "file") is None
-
-
 def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_path):
     runs = Measurements(p=[1, 2], time=[8.0, 4.5])
     assert as_measurements(runs) is runs

@@ -50,11 +50,6 @@ def test_a_folder_is_removed_with_all_that_is_in_it(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_there_is_no_place_it_is_an_error_of_the_system(tmp_path):
-    with pytest.raises(FileNotFoundError), folder_for("a-", tmp_path / "no"):
-        pass
-
-
 @pytest.mark.fault(
     "Ranks and processes",
     "parcast is killed and leaves a temporary folder.",

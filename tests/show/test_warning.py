@@ -25,11 +25,6 @@ def test_its_rank_survives_pickling_and_copying(again):
     assert (same, same.kind, same.rank, same.size) == ("Wide: 4.2.", "wide", Rank.SERIOUS, 4.2)
 
 
-def test_a_plain_text_is_a_warning_of_its_own_kind_in_the_middle():
-    (warning,) = gathered(Sheet(warnings=("Beware.",))).every
-    assert (warning, warning.kind, warning.rank) == ("Beware.", "Beware.", Rank.PLAIN)
-
-
 @pytest.mark.parametrize(
     ("warnings", "says"),
     [

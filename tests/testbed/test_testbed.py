@@ -447,16 +447,6 @@ def test_a_limit_that_is_not_accepted_is_told(monkeypatch):
         TWO.run(["true"], time_limit=LIMIT)
 
 
-def test_a_keeper_that_cannot_start_is_told(monkeypatch):
-    plan = KeeperTask(
-        hosts=("a",), link=None, latency=0, bus=True, groups=(), command=("true",), environment={}
-    )
-    assert KeeperTask.from_text(plan.to_text()) == plan
-    monkeypatch.setattr("parcast.testbed.testbed.sys.executable", "/no/such/python")
-    with pytest.raises(FileNotFoundError):
-        StartedKeeper.started(plan, {})
-
-
 def test_a_keeper_that_is_killed_early_is_told(monkeypatch):
     monkeypatch.setattr("parcast.testbed.testbed.sys.executable", "/bin/true")
     plan = KeeperTask(

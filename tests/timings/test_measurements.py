@@ -30,10 +30,6 @@ def refusal(**columns):
     return str(caught.value)
 
 
-def test_blanks_at_the_ends_of_names_are_dropped():
-    assert Measurements(p=1, time=1, machine=" SP-2 ").labels["machine"].tolist() == ["SP-2"]
-
-
 def test_nothing_can_be_changed():
     own = np.array(TIME)
     runs = Measurements(p=P, time=own, machine=MACHINE)

@@ -1,6 +1,5 @@
 """Columns of memory beside the times: read, written, kept with their rows."""
 
-import io
 import math
 
 import numpy as np
@@ -74,10 +73,6 @@ def test_files_of_which_one_has_memory_are_joined(tmp_path):
     paths[1].write_text("p,time_s\n2,4\n")
     memory = import_timings(paths, "table").measurements.memory["memory_B"]
     assert np.array_equal(memory, [1000, np.nan], equal_nan=True)
-
-
-def test_a_stream_is_read_as_a_file_is():
-    assert "memory_B" in read_measurements(io.BytesIO(TABLE.encode())).memory
 
 
 def test_memory_is_not_advised_as_the_time_of_a_table_without_times(tmp_path):

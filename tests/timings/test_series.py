@@ -57,13 +57,6 @@ def test_sizes_that_share_a_count_of_processors_are_series_of_their_own():
     assert [key["n"] for key in runs.series().keys] == [100, 200]
 
 
-def test_a_problem_that_grows_with_p_on_each_machine_is_one_series_a_machine():
-    runs = Measurements(
-        p=[1, 2, 1, 2], n=[10, 20, 30, 60], time=[9, 9.5, 8, 8.5], machine=["A", "A", "B", "B"]
-    )
-    assert runs.series().keys == [{"machine": "A"}, {"machine": "B"}]
-
-
 def test_a_problem_that_grows_with_p_is_one_series():
     weak = Measurements(p=[1, 2, 4], n=[100, 200, 400], time=[9, 9.5, 10])
     assert weak.series(by=[]).time.tolist() == [[9, 9.5, 10]]

@@ -352,18 +352,12 @@ def refusal_of(paths):
         (LATENCY + "0  1.0\n1024\n", "line 4  must have 2 columns, got 1. The file may have been"),
         (LATENCY + "0  1.0  2\n", "line 3  must have 2 columns, got 3."),
         (LATENCY + "0  nan\n", "line 3  Latency(us)  must be a number of at least 0, got 'nan'."),
-        (LATENCY + "0  -1.5\n", "must be a number of at least 0, got '-1.5'."),
-        (LATENCY + "0  inf\n", "must be a number of at least 0, got 'inf'."),
         (LATENCY + "0  1e300\n", "must be a number of at least 0, got '1e300'."),
-        (LATENCY + "0  fast\n", "must be a number of at least 0, got 'fast'."),
         (LATENCY + "-8  1.0\n", "line 3  Size  must be a size in whole bytes, got '-8'."),
-        (LATENCY + "1.5  1.0\n", "must be a size in whole bytes, got '1.5'."),
         (LATENCY + "9" * 30 + "  1.0\n", "must be a size in whole bytes, got '99999"),
         (LATENCY + "0  0.00\n", "file  must contain results of network benchmarks."),
         ("# OSU MPI Init Test v7\nnprocs: 4\n", "Other tables are ignored: Init."),
         (b"# OSU MPI Latency Test\xff\n", "line 1  must be UTF-8, got the byte 0xff."),
-        (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive."),
-        (b"# OSU\0", "line 1  must be text, got a NUL byte."),
     ],
 )
 def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, content, says):

@@ -11,7 +11,6 @@ import pytest
 import parcast
 from parcast.show.pictures.elements import PAGE, Paint, width_of
 from parcast.show.pictures.figure import SvgFigure
-from parcast.show.pictures.scales import even_ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 RUNS = {"p": [1, 2, 4, 8], "time": [80.0, 41.0, 22.0, 12.5]}
@@ -81,13 +80,6 @@ def test_a_band_has_a_piece_for_each_stretch(axes):
     axes.fill_between(np.arange(5.0), np.zeros(5), np.ones(5), where=where, color="#0072B2")
     areas = [x for x in drawn(axes.figure).iter(f"{SVG}path") if x.get("fill") == "#0072B2"]
     assert [x.get("d").count("Z") for x in areas] == [2]
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-7.3, 912.0), (1e-9, 3e-9), (5.0, 5.0)])
-def test_ticks_are_round_and_within_the_axis(low, high):
-    ticks = even_ticks(low, high, 6)
-    assert 1 <= len(ticks) <= 8
-    assert all(low - 1e-12 <= x <= high + 1e-12 for x in ticks)
 
 
 def test_all_texts_of_a_forecast_lie_within_the_picture():

@@ -69,9 +69,3 @@ def test_what_was_assumed_of_a_frame_and_what_is_wrong_with_it_are_said():
         parcast.read_measurements({"p": [1, "x"], "time": [2.0, 1.0]})
     options = {"columns": {"p": "ranks", "time_s": "took"}}
     assert parcast.read_measurements(unclear, **options) == RUNS
-
-
-def test_single_values_are_those_of_every_row():
-    with pytest.warns(ImportNote):
-        told = parcast.read_measurements({"ranks": [1, 2], "time": [2.0, 1.0], "n": 10})
-    assert told.axes["n"].tolist() == [10, 10]
