@@ -7,7 +7,7 @@ all sizes cannot hold. The JSON document has all of them with their tables.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, SourcedFigure, written
 from parcast.calibration.primitives import half_width, primitive_formulas
@@ -26,12 +26,13 @@ from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.show.outline import document_of
 from parcast.words import counted, joined
 
+TABLES: Final = ("compute", "node", "network", "storage")  # with plain keys, in their order
+
 
 def machine_keys() -> tuple[str, ...]:
     """Keys of a machine file that have a value with a unit, in its order."""
     described = Machine()
-    tables = ("compute", "node", "network", "storage")
-    plain = [f"{table}.{key}" for table in tables for key in _fields(getattr(described, table))]
+    plain = [f"{table}.{key}" for table in TABLES for key in _fields(getattr(described, table))]
     calls = [
         f"primitives.{name}.{key}"
         for name in PRIMITIVES
@@ -84,15 +85,7 @@ def _fields(table: Description) -> Iterator[str]:
 
 def _table_of(key: str) -> int:
     table = key.rpartition(".")[0]
-    tables = [
-        "",
-        "compute",
-        "node",
-        "network",
-        "storage",
-        *(f"primitives.{x}" for x in PRIMITIVES),
-    ]
-    return tables.index(table)
+    return ["", *TABLES, *(f"primitives.{x}" for x in PRIMITIVES)].index(table)
 
 
 def _values(calibration: Calibration) -> Iterator[SourcedFigure]:

@@ -60,21 +60,11 @@ class Breakdown:
 
     def __add__(self, other: "Breakdown") -> "Breakdown":
         """One after the other."""
-        return Breakdown(
-            compute=self.compute + other.compute,
-            communication=self.communication + other.communication,
-            io=self.io + other.io,
-            synchronisation=self.synchronisation + other.synchronisation,
-        )
+        return Breakdown(**{name: x + getattr(other, name) for name, x in self.components()})
 
     def __mul__(self, cycles: Array) -> "Breakdown":
         """Several times the same."""
-        return Breakdown(
-            compute=self.compute * cycles,
-            communication=self.communication * cycles,
-            io=self.io * cycles,
-            synchronisation=self.synchronisation * cycles,
-        )
+        return Breakdown(**{name: x * cycles for name, x in self.components()})
 
 
 def fault_of(given: object, grid: tuple[int, ...]) -> str:

@@ -242,18 +242,14 @@ class Measurements:
         Measurements(2 rows: p 1 to 2, machine 'B', time 5 to 6 s)
         """
         columns = self.columns
-        keep = np.ones(len(self), dtype=bool)
         for name, values in wanted.items():
             if name not in columns:
                 raise _no_column("select", name, list(columns))
-            chosen = np.zeros(len(self), dtype=bool)
             for value in [values] if np.ndim(values) == 0 else values:
-                is_value = columns[name] == value
-                if not np.any(is_value):
+                if not np.any(columns[name] == value):
                     raise _no_value(name, value, columns[name])
-                chosen |= is_value
-            keep &= chosen
-        if not keep.any():
+        kept = self._where(wanted)
+        if kept is None:
             conditions = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
             raise ParameterError(
                 "select",
@@ -262,8 +258,7 @@ class Measurements:
                 hint="Select values that were measured together.",
             )
         cut_off = None if self._cut_off is None else self._cut_off._where(wanted)
-        kept = {name: x[keep] for name, x in columns.items()}
-        return measurements_of(kept, self._measure, cut_off)
+        return measurements_of(kept.columns, self._measure, cut_off)
 
     def _where(self, wanted: Mapping[str, Any]) -> Measurements | None:
         """Keep the rows that have wanted values; None where there is none."""
