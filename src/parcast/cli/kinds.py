@@ -19,8 +19,13 @@ NAMED: Final = {  # kinds of files in messages: one, and several
     "program": ("a program", "programs"),
     "machine": ("a machine", "machines"),
     "timings": ("a table of timings", "tables of timings"),
+    "costs": (
+        "a file of costs of array I/O (for planning it, or for a phase)",
+        "files of costs of array I/O",
+    ),
     "binary": ("not text", "not text"),
 }
+COSTS: Final = {"clients", "servers"}  # tables that only costs of array I/O have
 _KEY = re.compile(r"\[\[?\s*([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*+)[\w.\s-]*+=")
 
 
@@ -92,7 +97,7 @@ def _named(files: Sequence[tuple[str, str]]) -> str:
 
 
 def kind_of(file: str) -> str:
-    """Tell what a file holds: "program", "machine", "timings", or "" where that is not clear."""
+    """Tell what a file holds: a kind of those named, or "" where that is not clear."""
     from parcast.importers.content import head_of
 
     head = beginning_of_stdin("A file", "a file") if file == "-" else head_of(file)
@@ -100,10 +105,12 @@ def kind_of(file: str) -> str:
 
 
 def kind_of_text(text: str, file: str) -> str:
-    """Tell what a text holds, though it may be damaged.
+    r"""Tell what a text holds, though it may be damaged.
 
     >>> kind_of_text("[[phase]]", "-"), kind_of_text("[network]", "-"), kind_of_text("p,n", "-")
     ('program', 'machine', 'timings')
+    >>> kind_of_text("[clients]\n[servers]", "-")
+    'costs'
     """
     lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
     if not lines:
@@ -120,6 +127,8 @@ def kind_of_text(text: str, file: str) -> str:
         if match and (match[1] or is_top):
             keys.add(match[1] or match[2])
         is_top = is_top and not line.startswith("[")
+    if keys >= COSTS:
+        return "costs"
     if keys & (Program.model_fields.keys() - Machine.model_fields.keys()):
         return "program"
     return "machine" if keys & (Machine.model_fields.keys() - Program.model_fields.keys()) else ""
