@@ -73,7 +73,7 @@ FORBIDDEN = [
     (re.compile(r"\b(?:" + phrase.replace(" ", r"\s+") + r")(?!\w)", re.IGNORECASE), instead)
     for phrase, instead in INSTEAD.items()
 ]
-FORBIDDEN.append((re.compile(r"(?<=\d) %(?!\w)"), "5%, without a space"))
+FORBIDDEN.append((re.compile(r"(?<=\d)\s%(?!\w)"), "5%, without a space"))
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 NEWLINE = "\n"
 QUOTED = re.compile(r"`[^`]*`")
