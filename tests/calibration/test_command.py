@@ -155,10 +155,7 @@ def test_files_of_other_kinds_are_refused(parcast, measuring, tmp_path):
         "--from must be output of OSU, IMB or IOR, got"
         in parcast("calibrate", "--from", other).err
     )
-    timings = ROOT / "examples" / "benchmarks" / "hyperfine.json"
-    if not timings.exists():
-        timings = tmp_path / "hyperfine.json"
-        timings.write_text('{"results": [{"command": "a", "mean": 1.0, "times": [1.0]}]}')
+    timings = ROOT / "examples" / "imports" / "threads.json"
     assert (
         "--from must be output of OSU, IMB or IOR" in parcast("calibrate", "--from", timings).err
     )
@@ -251,21 +248,8 @@ def test_the_command_line_knows_how_many_ranks_there_may_be():
 
 def test_two_ranks_measure_a_network(process, tmp_path):
     path = tmp_path / "here.toml"
-    said = process(
-        *(
-            "calibrate",
-            "-np",
-            2,
-            "--only",
-            "network",
-            "--quick",
-            "--time-limit",
-            "2 s",
-            "-o",
-            path,
-        ),
-        timeout=120,
-    )
+    asked = "calibrate -np 2 --only network --quick --time-limit 2s -o"
+    said = process(*asked.split(), path, timeout=120)
     assert said.status == 0, said.err
     assert "network" in said.out
     machine = read_machine(path)

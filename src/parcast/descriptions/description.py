@@ -110,26 +110,29 @@ class Description(BaseModel):
     def axes(self) -> frozenset[str]:
         """Axes that formulas in it use, also those in lists."""
         used: frozenset[str] = frozenset()
-        for key in type(self).model_fields:
-            value = getattr(self, key)
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Amount):
-                    used |= each.expression.axes
-                elif isinstance(each, Description):
-                    used |= each.axes()
+        for _, each in self._members():
+            if isinstance(each, Amount):
+                used |= each.expression.axes
+            elif isinstance(each, Description):
+                used |= each.axes()
         return used
 
     def placeholders(self) -> Iterator[str]:
         """Name every amount in it that is a placeholder, also in lists: "phase 1.t1"."""
+        for name, each in self._members():
+            if isinstance(each, Amount) and each.is_placeholder:
+                yield name
+            elif isinstance(each, Description):
+                yield from (f"{name}.{below}" for below in each.placeholders())
+
+    def _members(self) -> Iterator[tuple[str, Any]]:
+        """Give the value of each key, and those in lists, with their names: "phase 1"."""
         for key in type(self).model_fields:
             value = getattr(self, key)
-            is_list = isinstance(value, tuple)
-            for i, each in enumerate(value if is_list else [value], start=1):
-                name = f"{key} {i}" if is_list else key
-                if isinstance(each, Amount) and each.is_placeholder:
-                    yield name
-                elif isinstance(each, Description):
-                    yield from (f"{name}.{below}" for below in each.placeholders())
+            if isinstance(value, tuple):
+                yield from ((f"{key} {i}", each) for i, each in enumerate(value, start=1))
+            else:
+                yield key, value
 
 
 def as_given(value: Any) -> Any:

@@ -9,7 +9,7 @@ document that was cut off. Where only a library reads a file, it is an extra of 
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import PurePath
@@ -138,6 +138,11 @@ def json_document(
     document need not be in memory with all that is ignored.
     """
     return parsed(document_text(path, faults), faults, hook=hook)
+
+
+def keeping(keys: Container[str]) -> Hook:
+    """Keep only what is read of an object: a job of Slurm has hundreds of other keys."""
+    return lambda read: {key: value for key, value in read.items() if key in keys}
 
 
 def benchmarks_in(document: Any, written_by: str, faults: Faults) -> list[Any]:

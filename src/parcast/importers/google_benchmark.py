@@ -14,7 +14,7 @@ from typing import Any
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, number
 from parcast.importers.axes import metric_argument
-from parcast.importers.content import benchmarks_in, json_document
+from parcast.importers.content import benchmarks_in, json_document, keeping
 from parcast.importers.registry import Format
 from parcast.importers.runs import LARGEST, Imported, Runs, left_out
 from parcast.units import TIME_UNITS, shown
@@ -132,16 +132,12 @@ def _version(document: dict[str, Any]) -> tuple[int, int] | None:
 
 def _benchmarks(path: Path, faults: Faults) -> tuple[tuple[int, int] | None, list[dict[str, Any]]]:
     """Read the benchmarks of one file, and the version of the library."""
-    document = json_document(path, faults, hook=_kept)
+    document = json_document(path, faults, hook=keeping(KEPT))
     benchmarks = benchmarks_in(document, "--benchmark_format=json", faults)
     for i, one in enumerate(benchmarks):
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             faults.refuse("must be an object with a name. Correct it.", field=f"benchmarks[{i}]")
     return _version(document), benchmarks
-
-
-def _kept(entry: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key in KEPT}
 
 
 def _singles(entries: list[Entry], notes: list[str]) -> list[Entry]:

@@ -26,7 +26,14 @@ from parcast.advice import Command
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, whole
-from parcast.importers.content import CUT_OFF, MOST_JOBS, first_line, json_document, text_lines
+from parcast.importers.content import (
+    CUT_OFF,
+    MOST_JOBS,
+    first_line,
+    json_document,
+    keeping,
+    text_lines,
+)
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.timings.columns import MEMORY
@@ -293,7 +300,7 @@ KEPT = {  # keys
 
 def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob]:
     """Read the jobs of a document, each with the tasks of its largest step."""
-    document = json_document(path, faults, hook=_kept)
+    document = json_document(path, faults, hook=keeping(KEPT))
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
         faults.refuse(
@@ -308,11 +315,6 @@ def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob]
         key = (str(job.get("cluster")), group) if group else i
         read.setdefault(key, []).append(_job(job, i, faults))
     return [joined(parts) for parts in read.values()]
-
-
-def _kept(keys: dict[str, Any]) -> dict[str, Any]:
-    """Keep what is read of an object: a job has hundreds of other keys."""
-    return {key: value for key, value in keys.items() if key in KEPT}
 
 
 def _job(job: dict[str, Any], i: int, faults: Faults) -> SlurmJob:

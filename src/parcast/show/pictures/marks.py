@@ -443,13 +443,8 @@ class TextMark(Mark):
 ALIGNED: Final = ("horizontalalignment", "verticalalignment")
 
 
-def value_of(scale: Scale, value: float) -> str:
-    """Write a value with what its axis is called: "time 7.3 s"."""
-    return writer_of(scale)(value)
-
-
 def writer_of(scale: Scale) -> Callable[[float], str]:
-    """Give what writes values with what their axis is called."""
+    """Give what writes values with what their axis is called: "time 7.3 s"."""
     title, shown = scale.title.replace("\n", " "), scale.writer()
     name, bracket, unit = title.partition(" [")
     if bracket:
@@ -459,9 +454,8 @@ def writer_of(scale: Scale) -> Callable[[float], str]:
 
 def pieces_of(places: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Cut a line where points have no place; a single point is no piece."""
-    known = np.isfinite(places).all(axis=1)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(int)))
-    return [places[a:b] for a, b in edges.reshape(-1, 2).tolist() if b - a > 1]
+    known = np.asarray(np.isfinite(places).all(axis=1))
+    return [places[a:b] for a, b in spans_of(known)]
 
 
 def spans_of(known: NDArray[np.bool_]) -> list[tuple[int, int]]:
