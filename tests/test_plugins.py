@@ -1,7 +1,5 @@
 """Laws of other packages: found, used by the commands, and passed over where they are broken."""
 
-import copy
-import pickle
 import re
 import warnings
 from pathlib import Path
@@ -95,13 +93,6 @@ def test_what_it_gives_in_place_of_times_is_refused_with_its_name(monkeypatch, g
 def test_it_is_among_all_laws_and_in_the_schema():
     assert list(laws()) == [*LAWS, "farm"]
     assert "dealing" in Program.model_json_schema()["$defs"]["FarmPhase"]["properties"]
-
-
-@pytest.mark.usefixtures("plugin")
-def test_its_phases_are_copied_and_pickled():
-    phase = law_named("farm")(**FARM)
-    for other in (copy.copy(phase), copy.deepcopy(phase), pickle.loads(pickle.dumps(phase))):
-        assert other == phase
 
 
 @pytest.mark.usefixtures("plugin", "broken")

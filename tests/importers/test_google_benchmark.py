@@ -69,10 +69,6 @@ def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
         ),
         ('{"benchmarks": [{"name": "a/p:2", "real_time": -1}]}', "be a time above 0, got -1e-09"),
         (
-            '{"benchmarks": [{"name": "a/p:2", "real_time": "fast"}]}',
-            "benchmarks[0].real_time  must be a time above 0, got 'fast'.",
-        ),
-        (
             '{"benchmarks": [{"name": "a/p:2", "real_time": 1}, {"name": "b/2", "real_time": 1}]}',
             "benchmarks[1].real_time  must have the same parameters as the runs before, p, got ar",
         ),

@@ -69,13 +69,6 @@ def test_broken_ones_are_named_and_passed_over(sheet):
     }
 
 
-@pytest.mark.filterwarnings("ignore::parcast.places.PluginWarning")
-@pytest.mark.usefixtures("plugin", "broken")
-def test_none_replaces_a_format_of_parcast():
-    assert format_named("slurm").title == "Slurm sacct -P or --json"
-    assert formats()["slurm"] == format_named("slurm")
-
-
 def test_the_command_lists_and_imports_it_and_names_what_is_broken(broken, sheet):
     said = parcast("import", "--list", path=[PLUGINS, broken])
     assert said.returncode == 0

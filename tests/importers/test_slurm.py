@@ -165,11 +165,6 @@ def test_elapsed_times_are_read_as_slurm_writes_them(file, elapsed, seconds):
             '{"jobs": [{"state": "COMPLETED", "time": {"elapsed": -5}}]}',
             "jobs[0].time.elapsed  must be a time above 0, got -5.",
         ),
-        (
-            '{"jobs": [{"state": "COMPLETED", "time": {"elapsed": NaN}, '
-            '"required": {"CPUs": 2}}]}',
-            "jobs[0]  must be a time above 0, got nan.",
-        ),
     ],
 )
 def test_an_account_that_cannot_be_used_is_refused_with_its_place(file, content, says):

@@ -178,7 +178,6 @@ def _together(comm: Any, act: Callable[[], object]) -> str | None:
 
 
 def _check(directory: Path, needed: int) -> None:
-    """Refuse a directory that has not enough space."""
     free = shutil.disk_usage(directory).free
     if free < SPARE * needed:
         raise OSError(

@@ -252,7 +252,6 @@ def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | No
 
 
 def _is_settled(job: BenchmarkJob, jobs: Sequence[BenchmarkJob]) -> bool:
-    """Whether more launches of a job are not asked for."""
     if job.case.part == "primitives":
         samples = [x for table in tables_of(job, target=TARGET) for x in table.samples]
         return sum(x.settled for x in samples) >= SETTLED * len(samples)

@@ -182,7 +182,6 @@ class LaunchCourse:
         progress(1.0, "done")
 
     def _pending(self, is_settled: Settled) -> list[BenchmarkCase]:
-        """Cases that are to be launched again."""
         found, jobs = [], self.jobs()
         for job in jobs:
             made = len(job.launches) + job.left_out

@@ -132,7 +132,6 @@ def _another_mpi(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
 
 
 def _out_of_time(jobs: Sequence[BenchmarkJob], least: int, cut: str) -> Iterator[str]:
-    """Say what the time did not suffice for."""
     more = "Allow more time, or measure fewer parts."
     missing = [job.case.title for job in jobs if not job.launches and not job.lost]
     fewest = min((len(job.launches) for job in jobs if job.launches), default=0)

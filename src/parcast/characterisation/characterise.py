@@ -224,7 +224,6 @@ def _called(region: RegionRuns) -> Called:
 
 
 def _source(gathered: RunsOfProgram) -> str:
-    """Say what the figures come from."""
     many = "s" if len(gathered.runs) > 1 else ""
     return f"{len(gathered.runs)} run{many} at {'; '.join(_axes(gathered))}"
 

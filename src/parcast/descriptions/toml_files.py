@@ -352,7 +352,6 @@ def _decoded(content: bytes, faults: Faults) -> str:
 
 
 def _parsed(text: str, faults: Faults) -> dict[str, Any]:
-    """Keys of a TOML text."""
     try:
         keys = tomllib.loads(text, parse_float=_float)
     except tomllib.TOMLDecodeError as error:

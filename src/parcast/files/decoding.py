@@ -279,7 +279,6 @@ def _after_last_line(text: bytes) -> int:
 
 
 def _lines(text: bytes) -> int:
-    """Count the line ends."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 

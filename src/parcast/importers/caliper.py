@@ -248,7 +248,6 @@ class Records:
         return is_inclusive and any(x.across == "sum" for x in self.columns)
 
     def _refuse(self, message: str, line: int | None, field: str) -> NoReturn:
-        """Refuse the file with a fault at some place."""
         self.faults.refuse(f"{message} Profile the run again.", line=line, field=shown(field))
 
 

@@ -190,7 +190,6 @@ class Archive:
         return self._refuse(f"{shown(name)} must have a size.")
 
     def _refuse(self, message: str) -> NoReturn:
-        """Refuse a file that is damaged."""
         self._faults.refuse(f"{message} {CUT_OFF}")
 
 

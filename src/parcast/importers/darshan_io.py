@@ -191,7 +191,6 @@ def _job_io(place: Path, log: str) -> JobIo:
 
 
 def _check_job(job: DarshanJob, faults: Faults) -> None:
-    """Refuse a job without processes."""
     if not (job.p >= 1 and job.p == int(job.p)):
         faults.refuse(f"must have a whole number of processes, got {job.p:g}.")
 

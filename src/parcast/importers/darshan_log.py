@@ -194,7 +194,6 @@ def _without_whole_numbers(record: dict[str, Any]) -> dict[str, Any]:
 def _times_in_json(
     report: dict[str, Any], module: str, faults: Faults, each: Each | None
 ) -> IoTimes:
-    """Add up the records of a module."""
     counters = _object(report.get("counters"), "counters", faults).get(module, {})
     names = _object(counters, f"counters.{module}", faults).get("fcounters")
     records = _object(report.get("records"), "records", faults).get(module)

@@ -74,7 +74,6 @@ def archived_text(path: Path, faults: Faults) -> str:
 
 
 def _members(path: Path, faults: Faults) -> set[str]:
-    """Name the files of an archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             return set(archive.namelist())

@@ -221,7 +221,6 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
 
 
 def _is_path(given: object) -> bool:
-    """Whether something is the path of a file."""
     return isinstance(given, str | os.PathLike)
 
 

@@ -167,7 +167,6 @@ def _as_slurm_says(progress: JobProgress | None, slurm: SlurmState) -> tuple[str
 
 
 def _now(progress: JobProgress) -> str:
-    """Say what a job runs."""
     if progress.point is None:
         return ""
     seconds = max(time.time() - progress.point_begun, 0.0)
@@ -335,7 +334,6 @@ def _of_jobs(standings: Sequence[JobStanding]) -> Iterator[str]:
 
 
 def _of_job(standing: JobStanding) -> Iterator[str]:
-    """Say that a job has not made its runs."""
     if standing.word == DONE:
         return
     number = f"Job {standing.job.number}"

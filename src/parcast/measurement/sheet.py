@@ -26,7 +26,6 @@ def sheet_of(measured: MeasuredProgram) -> Sheet:
 
 
 def _table(rows: Sequence[PointSummary]) -> Table:
-    """Give a line for each point."""
     known = [x.time for x in rows if x.time is not None]
     unit = common_unit(known or [1.0])
     second = TIME_UNITS[unit]

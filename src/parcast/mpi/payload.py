@@ -223,7 +223,6 @@ def is_sound(path: Path, written: WrittenValue) -> bool:
 
 
 def _dump(value: Any, draft: _Draft) -> None:
-    """Pickle a value into a file."""
     try:
         pickle.dump(value, draft, protocol=5)
     except Exception as failure:

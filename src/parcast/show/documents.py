@@ -56,8 +56,6 @@ def markdown_of(sheet: Sheet, figures: Sequence[str] = ()) -> str:
 
 
 def _markdown(sheet: Sheet, figures: Sequence[str]) -> Iterator[str]:
-    """Give the blocks of a sheet and its parts."""
-
     def plain(text: str) -> str:
         return text.translate(MARKDOWN)
 
@@ -104,8 +102,6 @@ def _labels(path: str | PathLike[str]) -> Iterator[str]:
 
 
 def _latex(sheet: Sheet, figures: Sequence[str], labels: Iterator[str] | None) -> Iterator[str]:
-    """Give the blocks of a sheet and its parts."""
-
     def captioned(text: str, kind: str) -> str:
         label = f"\\label{{{kind}:{next(labels)}}}\n" if labels else ""
         return f"\\caption{{{tex(text)}}}\n{label}"

@@ -162,7 +162,6 @@ def _is_removed(top: Path) -> bool:
 
 
 def _try(root: Path) -> None:
-    """Make a group and remove it."""
     trial = root / f"{PREFIX}trial_{time.monotonic_ns()}"
     try:
         trial.mkdir()

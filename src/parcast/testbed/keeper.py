@@ -167,7 +167,6 @@ def _configure(tool: str, lines: Sequence[str]) -> None:
 
 
 def _start(plan: KeeperTask) -> int:
-    """Start COMMAND and return its process."""
     process = os.fork()
     if process == 0:
         for name in (*IGNORED, "SIGPIPE"):

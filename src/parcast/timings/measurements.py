@@ -553,7 +553,6 @@ def _no_column(argument: str, name: str, known: Sequence[str]) -> ParameterError
 
 
 def _no_value(name: str, value: object, column: NDArray[Any]) -> ParameterError:
-    """Say that a value was asked for that was not measured."""
     known = [_short(x) for x in dict.fromkeys(column.tolist())]
     near = did_you_mean(value, known) if isinstance(value, str) else ""
     return ParameterError(

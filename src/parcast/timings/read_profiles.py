@@ -267,7 +267,6 @@ def _refuse(refusals: Sequence[FileProblems]) -> NoReturn:
 
 
 def _read(path: str | os.PathLike[str]) -> ProfilesRead:
-    """Read the runs of one file."""
     with opened(path) as (name, stream):
         faults = Faults(name)
         content = _content(stream, faults)

@@ -158,7 +158,6 @@ def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
 
 
 def _require(words: Sequence[str], ran: Ran) -> None:
-    """Refuse a program that failed."""
     if ran.failure:
         raise RunFailed(f"{shown(as_typed(words))} {ran.failure}. Run it alone to see why.")
 

@@ -425,7 +425,6 @@ def _notes(tests: Sequence[_Test], taken: Sequence[IorRun]) -> Iterator[str]:
 
 
 def _refuse(form: str | None, text: str, faults: Faults) -> NoReturn:
-    """Refuse what is no output of IOR."""
     if form == "mdtest":
         faults.refuse(
             "must be output of ior, got that of mdtest, which measures no data rates. Import the "

@@ -158,7 +158,6 @@ def _fitted_rate(tables: Sequence[MessageTable], notes: list[str]) -> Rate | Non
 
 
 def _too_short(tool: str, size: int, key: str) -> str:
-    """Say that messages tell no rate."""
     return (
         f"{tool}: {key} is not determined by messages of up to {size} B, most of whose time is "
         "startup. Measure up to 4 MiB."

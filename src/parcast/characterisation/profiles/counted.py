@@ -227,7 +227,6 @@ _COLUMNS: Final = ("calls", "iterations", "sent", "received", "collectives", "si
 def _require_messages(
     functions: Sequence[str], counts: Mapping[str, RegionTimes], p: int, faults: Faults
 ) -> None:
-    """Refuse a profile whose messages were not counted."""
     called = {x for x in functions if x in KINDS}
     if p == 1 or not called:
         return

@@ -45,7 +45,6 @@ def is_of_measurements(table: TableLike) -> bool:
 
 
 def _is_numeric(column: ArrayLike, *, may_be_missing: bool) -> bool:
-    """Whether all cells are numbers."""
     cells = np.asarray(column)
     if cells.dtype.kind == "O":
         return all(isinstance(x, Number) for x in cells.ravel().tolist())

@@ -168,7 +168,6 @@ def _with_title_in_comment(lines: Sequence[Line], rows: list[Line]) -> list[Line
 
 
 def _is_all_numbers(text: str) -> bool:
-    """Whether all words of a line are numbers."""
     return all(map(_is_number, re.split(r"[\s,;|]+", text.strip(" \t|,;"))))
 
 

@@ -87,7 +87,6 @@ def read_header(
 
 
 def _titles(found: FoundLayout, faults: Faults) -> list[str]:
-    """Split the header into the titles of its columns."""
     line, text = found.header
     try:
         titles = found.layout.split_one(text)
@@ -324,7 +323,6 @@ def _say_unit(header: Header, column: ColumnMeaning | None, name: str) -> None:
 
 
 def _refuse_twice(header: Header, name: str, title: str, other: str, *, is_renamed: bool) -> None:
-    """Note that two columns have one name."""
     fault = "must appear in the header once, got it twice. Remove one."
     hint: Text = ""
     if other != title:

@@ -273,7 +273,6 @@ def title_of(text: str) -> Title:
 
 
 def _without_statistic(words: list[str], kept: Set[str] = frozenset()) -> tuple[list[str], str]:
-    """Take the name of a statistic off the words of a title."""
     known = [word for word in words if word.lower() in STATISTICS.keys() - kept]
     if not known and len(words) > 1 and words[-1].lower() == "dev":
         return words[:-1], "deviation"
