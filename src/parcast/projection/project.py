@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import NORMAL_90, Amount, Point
+from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError, require, require_one_of
@@ -96,10 +96,10 @@ def ratio_of(
     return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED_RATIO)), at, words)
 
 
-def ratio_of_rates(base: Machine, target: Machine, at: Point | None = None) -> Ratio:
+def ratio_of_rates(base: Machine, target: Machine) -> Ratio:
     """Find kappa from the rates of the processors."""
     why = "the ratio of the machines' times"
-    one = {"p": np.ones(())} if at is None else at
+    one = {"p": np.ones(())}
     rates = [float(machine.need("compute.rate", one, why=why)) for machine in (base, target)]
     spreads = [
         float(np.log1p(rate.spread)) if rate is not None else 0.0

@@ -394,11 +394,6 @@ def _overview(validation: Validation) -> Table:
     return Table(forms=(Form(columns=columns), Form(columns=columns[:4])))
 
 
-def _whole(share: float) -> str:
-    """Write a share in a column of percent."""
-    return f"{100 * share:.0f}"
-
-
 def _conditions(validation: Validation) -> Iterator[Fact]:
     """Say where and under which conditions it was measured."""
     saved, where = validation.saved, validation.conditions

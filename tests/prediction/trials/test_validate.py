@@ -17,7 +17,6 @@ from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.prediction.predict import predict
 from parcast.prediction.trials.picture import figure_of, figure_of_fit
-from parcast.prediction.trials.speedups import speedups_of
 from parcast.prediction.trials.validate import validate_program
 from parcast.show.pictures.canvas import svg_of
 from parcast.timings.measurements import Measurements
@@ -64,7 +63,7 @@ def test_errors_are_those_computed_by_hand():
 def test_speedups_are_over_the_own_time_on_the_fewest_processors():
     found = validate_program(PROGRAM, made(np.linspace(1.0, 1.3, 12)))
     time = {(x["p"], x["d"]): (x["predicted_s"], x["measured_s"]) for x in found.rows()}
-    speedups = speedups_of(found)
+    speedups = found.speedups()
     assert len(speedups) == 9
     for x in speedups:
         p, d = x.case.columns["p"], x.case.columns["d"]

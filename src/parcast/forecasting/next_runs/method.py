@@ -114,13 +114,7 @@ class RunPlan:
             surface = surface.with_run((run - self.middle) / self.half, log_time)
         return replace(
             self,
-            doubts=Doubts(
-                along=after.along[0],
-                beyond=after.beyond[0],
-                deviation=after.deviation[0],
-                disagreement=after.disagreement[0],
-                noise=after.noise[0],
-            ),
+            doubts=after.each(lambda part: part[0]),
             surface=surface,
             least=np.minimum(self.least, run),
             most=np.maximum(self.most, run),
@@ -135,16 +129,9 @@ def plan_of(estimate: SurfaceForecast, axes: Array, targets: Array) -> RunPlan:
     """
     coordinates = estimate.coordinates
     logs, count = coordinates.logs(axes), len(targets)
-    parts = estimate.doubts
     return RunPlan(
         targets=coordinates.logs(targets),
-        doubts=Doubts(
-            along=parts.along[:count],
-            beyond=parts.beyond[:count],
-            deviation=parts.deviation[:count],
-            disagreement=parts.disagreement[:count],
-            noise=parts.noise[:count],
-        ),
+        doubts=estimate.doubts.each(lambda part: part[:count]),
         surface=estimate.surface,
         middle=coordinates.middle,
         half=coordinates.half,

@@ -6,7 +6,7 @@ They may be at counts and values that were measured, are asked for, or lie betwe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -361,14 +361,13 @@ def _planned(
 
 def _scaled(plan: RunPlan, factor: Array) -> RunPlan:
     """Multiply the half-width of each target of a plan."""
-    parts = {x.name: getattr(plan.doubts, x.name) * factor for x in fields(plan.doubts)}
-    return replace(plan, doubts=replace(plan.doubts, **parts))
+    return replace(plan, doubts=plan.doubts.each(lambda part: part * factor))
 
 
 def _only(plan: RunPlan, targets: NDArray[np.intp]) -> RunPlan:
     """Keep some of the targets of a plan."""
-    parts = {x.name: getattr(plan.doubts, x.name)[targets] for x in fields(plan.doubts)}
-    return replace(plan, targets=plan.targets[targets], doubts=replace(plan.doubts, **parts))
+    doubts = plan.doubts.each(lambda part: part[targets])
+    return replace(plan, targets=plan.targets[targets], doubts=doubts)
 
 
 def _because(plan: RunPlan, following: RunPlan, names: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ References
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +211,10 @@ class Doubts:
     deviation: Array  # standard deviation of the kriging
     disagreement: Array  # weighted mean distance of the members from the forecast
     noise: Array  # half-width that the noise of the runs alone gives
+
+    def each(self, change: Callable[[Array], Array]) -> "Doubts":
+        """Change every part in the same way."""
+        return Doubts(**{x.name: change(getattr(self, x.name)) for x in fields(self)})
 
     def half_width(self) -> Array:
         """Half-width of the 90% interval of log time, shape (points,)."""

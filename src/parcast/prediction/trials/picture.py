@@ -18,7 +18,6 @@ from parcast.prediction.predict import predict
 from parcast.prediction.shown import COUNTED, GridAxis, shown_of
 from parcast.prediction.surface import draw_surface
 from parcast.prediction.trials.result import Configuration, ProgramValidation
-from parcast.prediction.trials.speedups import speedups_of
 from parcast.prediction.trials.validate import validate_program
 from parcast.show.pictures import canvas
 from parcast.show.pictures.colours import (
@@ -78,7 +77,7 @@ def figure_of_fit(fit: "Fit", ax: "Axes | None" = None, **how: str | None) -> "F
 
 def _usual(validation: ProgramValidation) -> str:
     """What suits the axes that vary."""
-    if len(validation.varied.get("p", ())) > 1 and len(_groups(validation)) <= MOST_LINES:
+    if len(validation.varied.get("p", ())) > 1 and len(validation.groups()) <= MOST_LINES:
         return "lines"
     return "errors" if len(validation.varied) == 2 else "times"
 
@@ -98,18 +97,10 @@ class _Line:
         return np.array([x.case.layout for x in self.cases])
 
 
-def _groups(validation: ProgramValidation) -> dict[tuple[tuple[str, float], ...], list[Any]]:
-    """Configurations by the values of all axes but p."""
-    groups: dict[tuple[tuple[str, float], ...], list[Any]] = {}
-    for x in validation.cases:
-        groups.setdefault(tuple(y for y in x.case.axes if y[0] != "p"), []).append(x)
-    return groups
-
-
 def _line_of(validation: ProgramValidation) -> Iterator[_Line]:
     """Give what is drawn in one colour."""
     varied = validation.varied
-    for i, (place, cases) in enumerate(_groups(validation).items()):
+    for i, (place, cases) in enumerate(validation.groups().items()):
         named = [f"{x} = {axis_value(float(y), 'count')}" for x, y in place if x in varied]
         yield _Line(
             name=", ".join(named) or "predicted (line) and measured",
@@ -203,7 +194,7 @@ def _draw_measured(ax: "Axes", line: _Line, values: Sequence[float]) -> None:
 
 def _draw_speedups(ax: "Axes", validation: ProgramValidation, lines: Sequence[_Line]) -> None:
     """Draw predicted and measured speedups, each over its own time on the fewest processors."""
-    known = {x.case: x for x in speedups_of(validation)}
+    known = {x.case: x for x in validation.speedups()}
     every = []
     least = min(line.p[0] for line in lines)
     lines = [line for line in lines if line.p[0] == least]  # others are over another time

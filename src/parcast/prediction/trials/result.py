@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from parcast.saved.call import Call
 from parcast.validation.comparison import Comparison, quiet
 from parcast.validation.result import Validation
 
+Axes: TypeAlias = tuple[tuple[str, float], ...]  # names and values
+
 
 class Configuration(NamedTuple):
     """A configuration of a table of runs: its axes and their values."""
 
-    axes: tuple[tuple[str, float], ...]
+    axes: Axes
 
     @property
     def layout(self) -> float:
@@ -32,6 +34,21 @@ class Configuration(NamedTuple):
     def columns(self) -> Mapping[str, float]:
         """Values by axis."""
         return dict(self.axes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedSpeedup:
+    """A speedup as it was measured and as it was predicted, each over its own first time."""
+
+    case: Configuration
+    base: float  # processors whose time it is over [1]
+    measured: float  # [1]
+    predicted: float  # [1]
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured speedup, less 1 [1]."""
+        return self.predicted / self.measured - 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -62,6 +79,31 @@ class ProgramValidation(Validation):
     def column(self, name: str) -> Array:
         """A column of the rows, (configurations,); NaN where it has none."""
         return np.array([x.row[name] for x in self.cases], dtype=np.float64)
+
+    def groups(self) -> dict[Axes, list[Comparison[Configuration, None]]]:
+        """Configurations by the values of all axes but p."""
+        groups: dict[Axes, list[Comparison[Configuration, None]]] = {}
+        for x in self.cases:
+            groups.setdefault(tuple(y for y in x.case.axes if y[0] != "p"), []).append(x)
+        return groups
+
+    def speedups(self) -> list[ComparedSpeedup]:
+        """Speedups of all configurations with fewer processors at the same other axes."""
+        found = []
+        for cases in self.groups().values():
+            base = min(cases, key=lambda x: x.case.layout)
+            for x in cases:
+                if x is base or x.measured is None or base.measured is None:
+                    continue
+                found.append(
+                    ComparedSpeedup(
+                        case=x.case,
+                        base=base.case.layout,
+                        measured=base.measured / x.measured,
+                        predicted=base.predicted / x.predicted,
+                    )
+                )
+        return found
 
     def own_law_errors(self) -> tuple[OwnLawError, ...]:
         """What the laws were wrong by, of each kind of platform; of runs that were not fitted."""

@@ -7,7 +7,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from parcast.prediction.trials.result import Configuration, ProgramValidation
-from parcast.prediction.trials.speedups import speedups_of
 from parcast.show.sheet import Column, Form, Sheet, Table
 from parcast.validation.comparison import Comparison
 from parcast.validation.sheet import sheet_of as sheet_of_validation
@@ -111,7 +110,7 @@ def _error(x: Compared | None) -> str:
 
 def _speedups(validation: ProgramValidation) -> Table | None:
     """Give the speedups over the fewest processors, as measured and as predicted."""
-    rows = speedups_of(validation)
+    rows = validation.speedups()
     if not rows:
         return None
     names = [name for name in ("p", *validation.varied) if name in rows[0].case.columns]
