@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder
-from parcast.calibration.cases import BenchmarkCase, cases_of
+from parcast.calibration.cases import BenchmarkCase, cases_of, placement_of
 from parcast.calibration.launches import FIRST, BenchmarkLauncher, LaunchCourse
 from parcast.errors import RunFailed
 from parcast.mpi.find import Mpi
@@ -221,3 +221,11 @@ def test_a_process_that_hangs_is_killed_and_one_that_fails_is_told(tmp_path):
     unknown = replace(case(), module="no_such")
     with pytest.raises(RunFailed, match=r"no_such ended with status 1: .*No module named"):
         start(unknown, tmp_path / "r", 300.0)
+
+
+def test_ranks_are_placed_as_the_launcher_places_them(monkeypatch):
+    monkeypatch.setattr("parcast.calibration.cases.available_cores", lambda: (0, 1))
+    monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
+    assert [placement_of(x) for x in (1, 2, 3)] == ["own", "own", "one"]
+    monkeypatch.setenv("PARCAST_PLACEMENT", "free")
+    assert placement_of(3) == "free"

@@ -176,3 +176,14 @@ def test_passes_that_overlapped_are_read(read):
     assert read(line()).runs[0].ranks[0].overlapping == 0
     with pytest.raises(FileProblems, match=r"overlapping.*must be a whole number from 0"):
         read(line(overlapping=-1))
+
+
+def test_a_stream_that_breaks_is_told():
+    class Broken:
+        name = "pipe"
+
+        def read(self, count):
+            raise OSError(5, f"Input/output error after {count} bytes")
+
+    with pytest.raises(FileProblems, match="must be readable, got: Input/output error"):
+        read_profiles([Broken()])

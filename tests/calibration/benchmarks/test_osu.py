@@ -9,7 +9,7 @@ import pytest
 
 from parcast.calibration.benchmarks.osu import read, recognises
 from parcast.descriptions.toml_files import read_machine
-from parcast.errors import FileProblems
+from parcast.errors import FileProblems, ParameterError
 from parcast.laws.primitives.measured import primitive_time
 from tests.importers import refused
 
@@ -306,6 +306,8 @@ def test_messages_of_devices_and_of_hosts_are_no_repetitions(file, other):
     assert f"parcast import osu {paths[0]} {paths[1]} --memory host" in said
     assert texts(read(paths, memory="host"))["network.bandwidth"] == "1 GB/s"
     assert texts(read(paths, memory=memory))["network.bandwidth"] == "4 GB/s"
+    with pytest.raises(ParameterError, match="must be one that was measured, got 'shared'"):
+        read(paths, memory="shared")
 
 
 def test_the_command_that_a_refusal_names_chooses(file, parcast):
