@@ -96,23 +96,6 @@ def test_a_series_with_a_single_count_is_left_out_and_named():
 # Bad arguments.
 
 
-@pytest.mark.parametrize(
-    ("hold_out", "says"),
-    [
-        (3, "hold_out must be a measured count, got 3. Measured are 1, 2, 4, 8, 16."),
-        ([8, 9], "hold_out must be a measured count, got 9. Measured are 1, 2, 4, 8, 16."),
-        (1.5, "hold_out must be a whole number of at least 1, got 1.5. Count from 1."),
-        (
-            [],
-            "hold_out must hold at least one number, got none. "
-            "Give whole numbers of at least 1, such as hold_out=[64, 128].",
-        ),
-    ],
-)
-def test_counts_that_cannot_be_held_out_are_refused(hold_out, says):
-    assert refusal(RUNS, 8, hold_out=hold_out) == says
-
-
 def test_one_count_that_is_left_is_too_few():
     assert refusal(RUNS, hold_out=P[1:], error=FitFailed) == (
         "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."

@@ -67,13 +67,6 @@ def test_under_weak_scaling_rising_time_alone_is_no_knee():
     assert (told.p, told.because) == (1, "time")
 
 
-def test_the_knee_of_weak_scaling_is_where_the_time_has_grown_too_much():
-    p = np.array([1, 2, 4, 8, 16, 32])
-    runs = Measurements(p=p, n=100 * p, time=10 + np.log2(p))
-    found = only(knee(runs, upto=64, min_efficiency=0.8))
-    assert np.log2(found.p) == pytest.approx(2.5, abs=0.2)  # 10 / 12.5 = 0.8
-
-
 def test_under_weak_scaling_it_is_the_efficiency_even_where_the_first_count_is_the_fastest():
     runs = Measurements(p=[1, 2, 4], time=[10, 14, 20.0])
     found = only(knee(runs, upto=8, min_efficiency=1, scaling="weak"))
@@ -178,25 +171,6 @@ def test_a_stricter_threshold_never_moves_the_knee_up(serial, low, more):
 
 
 # Several series.
-
-
-def test_a_series_that_starts_at_a_larger_count_is_looked_at_from_there():
-    late = np.array([16.0, 32, 64, 128, 256])
-    columns = {
-        "p": [*P, *late],
-        "time": [*(100 * (0.1 + 0.9 / P)), *(2 + 1600 / late)],
-        "machine": ["A"] * 6 + ["B"] * 5,
-    }
-    a, b = knee(columns, upto=2000)
-    assert a.p == only(knee(amdahl_runs(0.1), upto=2000)).p
-    alone = Measurements(p=late, time=2 + 1600 / late, machine="B")
-    expected = only(knee(alone, upto=2000))
-    assert b.p == pytest.approx(expected.p, rel=STEP - 1, abs=1)
-    assert b.fastest == pytest.approx(expected.fastest, rel=STEP - 1)
-    assert b.lower == pytest.approx(expected.lower, rel=STEP - 1, abs=1)
-    # efficiency = T(16) / T(p) * 16 / p with T = 2 + 1600 / p: half at 816
-    assert b.p == pytest.approx(816, rel=0.25)
-    assert b.lower > 16
 
 
 def test_below_its_smallest_count_a_series_is_never_the_fastest():

@@ -26,18 +26,6 @@ def test_speedup_lies_between_one_and_p(p, t1, f):
     assert 1 - 1e-12 <= speedup <= p * (1 + 1e-12)
 
 
-@given(p=processors, t1=seconds, f=fractions)
-def test_more_processors_never_slow_it_down(p, t1, f):
-    now, later = amdahl_time([p, p + 1], t1=t1, serial=f)
-    assert later <= now * (1 + 1e-15)
-
-
-@given(p=st.lists(processors, min_size=1), t1=seconds, f=fractions)
-def test_an_array_is_answered_as_its_elements_are(p, t1, f):
-    one_by_one = [float(amdahl_time(n, t1=t1, serial=f)) for n in p]
-    assert amdahl_time(p, t1=t1, serial=f).tolist() == one_by_one
-
-
 @given(t1=seconds, f=st.floats(0.01, 0.99))
 def test_the_fit_recovers_the_time_of_one_and_the_serial_fraction(t1, f):
     p = np.array([[1.0, 2, 4, 8, 16]])

@@ -39,12 +39,6 @@ def test_without_coherency_it_is_amdahls_law(p, t1, s):
     assert time == pytest.approx(float(amdahl_time(p, t1=t1, serial=s)), rel=1e-12)
 
 
-@given(p=st.lists(processors, min_size=1), t1=seconds, s=fractions, k=costs)
-def test_an_array_is_answered_as_its_elements_are(p, t1, s, k):
-    one_by_one = [float(usl_time(n, t1=t1, contention=s, coherency=k)) for n in p]
-    assert usl_time(p, t1=t1, contention=s, coherency=k).tolist() == one_by_one
-
-
 @given(t1=seconds, s=st.floats(0.01, 0.5), k=st.floats(0.001, 0.1))
 def test_the_fit_recovers_contention_and_coherency(t1, s, k):
     p = np.array([[1.0, 2, 4, 8, 16, 32]])

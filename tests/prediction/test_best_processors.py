@@ -7,7 +7,6 @@ import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError
 from parcast.prediction.best_processors import best_processors
 from parcast.prediction.predict import predict
 
@@ -38,23 +37,6 @@ def test_among_many_counts_it_is_near_the_closed_form(upto):
     assert found.p == pytest.approx(expected, rel=1e-3)
     exact = predict(program, MACHINE, p=[found.p - 1, found.p], n=1e13).time[:, 0]
     assert exact[1] <= exact[0] * (1 + 1e-12)
-
-
-def test_one_processor_may_be_best():
-    program = Program(phase=[{"law": "gauss"}])
-    found = best_processors(
-        program,
-        Machine(compute={"rate": "1 Gflop/s"}, network={"bandwidth": "1 kB/s"}),
-        n=100,
-        upto=50,
-    )
-    assert (found.p, found.alone / found.time) == (1, 1.0)
-    assert not found.is_at_end
-
-
-def test_no_time_at_all_is_refused():
-    with pytest.raises(ParameterError, match="the time must be above 0 and finite, got 0 s"):
-        best_processors(Program(phase=[{"law": "gauss"}]), MACHINE, n=1, upto=1)
 
 
 JAGGED = [

@@ -132,24 +132,6 @@ def test_it_says_what_limits_and_where_that_changes():
     assert [text[:6] for text in many.limits] == ["d = 1:", "d = 9:"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"p": []}, "at least one number"),
-        ({"p": [[1, 2]]}, "one dimension"),
-        ({"p": "banana"}, "p must be numbers"),
-        ({"p": [1], "n": [np.nan]}, "n must be finite"),
-        ({"p": [1], "vary": {"network.bandwidth": [-1]}}, "at least 0"),
-        ({"p": [1], "n": 0}, "n must be above 0, got 0. Give the problem size."),
-        ({"p": [1], "samples": "many"}, "samples must be a number, got 'many'."),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(asked, message):
-    with pytest.raises(ParameterError) as refusal:
-        predict(program(), MACHINE, **asked)
-    assert message in str(refusal.value)
-
-
 def test_an_interval_of_too_many_points_is_refused():
     with pytest.raises(ParameterError, match="Use fewer points, or set interval=False"):
         predict(uncertain("10%"), Machine(), p=np.arange(1, 1001), d=np.arange(1, 1001))

@@ -1,7 +1,5 @@
 """`prediction.sheet`: a prediction on pages of every width, and in a notebook."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -51,7 +49,6 @@ def test_a_share_that_is_there_is_not_shown_as_nothing():
     [
         (3.14159, "3.14"),
         (0.01, "0.0100"),
-        (314.159, "314"),
         (31415.9, "31416"),
         (1e9, "1.000000e9"),
     ],
@@ -65,7 +62,6 @@ def test_a_time_without_interval_has_three_digits_or_all_before_the_point(time, 
     [
         ([1, 2, 3], 3, [1, 2, 3]),
         (range(1, 4097), 60, [2**i for i in range(13)]),
-        (range(1, 101), 60, [1, 2, 4, 8, 16, 32, 64, 100]),
         (range(1000, 2001), 3, [1000, 2000]),
         (range(10, 1001, 9), 3, [10, 100, 1000]),
         (range(100), 3, [0, 50, 99]),
@@ -106,14 +102,6 @@ def test_a_grid_has_a_block_for_each_value_of_further_axes_as_far_as_there_is_ro
     assert "of 40 values of p" in left_out
     assert "of 128 blocks of n, cycles" in left_out
     assert len(lines) < 150
-
-
-def test_a_grid_is_never_too_narrow_to_be_shown():
-    told = predict(SENDING, MACHINE, p=range(1, 100), d=range(1, 100))
-    for width in (1, 20, 40, 80):
-        lines, left_out = lay_out(told.to_sheet(), Page(width=width))
-        assert any(re.match(r" *1 +9.00 c", line) for line in lines)
-        assert "of 99 values of d" in left_out
 
 
 # Python and notebooks

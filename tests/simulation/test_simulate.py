@@ -241,21 +241,6 @@ def test_a_time_limit_ends_it_and_is_told(kind):
     assert told.ended_by.tolist() == ["most_seconds"] * 2
 
 
-def test_progress_is_told():
-    said = []
-    simulate(
-        Program(phase=[phase(), phase()]),
-        MACHINE,
-        p=[1, 2],
-        precision=0.1,
-        progress=lambda *x: said.append(x),
-    )
-    done, total = zip(*said, strict=True)
-    assert set(total) == {4}
-    assert {1, 2, 3, 4} <= set(done)
-    assert done[-1] == 4
-
-
 def test_laws_replace_those_of_the_description():
     of = Program(phase=[phase(name="solve"), phase(name="set-up", cycles=2)])
     none = dict.fromkeys(("compute", "communication", "io"), "none")

@@ -1,6 +1,5 @@
 """`own_runs.scaling`: strong or weak by what is said or by n, never by the times."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +7,7 @@ from hypothesis import strategies as st
 from parcast.deciding.machines.match import match
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
-from parcast.forecasting.own_runs.scaling import reading_of, size_of_runs
+from parcast.forecasting.own_runs.scaling import size_of_runs
 from parcast.timings.measurements import Measurements
 
 P = [1, 2, 4, 8]
@@ -21,12 +20,6 @@ ASSUMED = "assumed: nothing says that the work grows with p"
 def test_times_alone_are_read_as_strong_scaling_which_is_said_to_be_assumed(time):
     note = forecast({"p": P, "time": time}, 16).notes[0]
     assert (note.scaling, note.scaling_reason) == ("strong", ASSUMED)
-
-
-@given(times, st.sampled_from(["strong", "weak"]))
-def test_what_the_user_says_holds(time, scaling):
-    note = forecast({"p": P, "time": time, "n": [1, 2, 3, 4]}, 16, scaling=scaling).notes[0]
-    assert (note.scaling, note.scaling_reason) == (scaling, "as requested")
 
 
 @pytest.mark.parametrize(
@@ -80,11 +73,3 @@ def test_one_rule_for_forecast_knee_and_match():
         assert matched.reading.name == scaling
         assert matched.candidates[0].efficiency[-1] == pytest.approx(efficiency)
         assert match(runs, scaling="weak").candidates[0].efficiency[-1] == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("size", ["", "mixed", "fixed"])
-def test_an_assumption_says_what_to_do_if_it_is_wrong(size):
-    remedy = reading_of("auto", size).remedy
-    assert "scaling='weak'" in remedy
-    assert not reading_of("strong", size).remedy
-    assert np.all([reading_of("weak", size).name == "weak"])

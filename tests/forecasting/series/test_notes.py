@@ -12,7 +12,7 @@ from parcast.forecasting.own_runs.members import OF_TIME
 from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.series.curve import CurveEstimate
 from parcast.forecasting.series.notes import DEPENDS, NOISY, WIDE, notes_of
-from parcast.show.warning import Rank, by_rank
+from parcast.show.warning import Rank
 from parcast.timings.measurements import Measurements
 from parcast.units import format_quantity
 
@@ -151,17 +151,7 @@ def test_what_doubling_does_is_what_the_table_says():
     assert first.endswith("doubling p to 2 saves 48% (ideal: 50%)")
 
 
-# What it rests on.
-
-
-# How noisy the runs are.
-
-
 # What to doubt.
-
-
-def test_a_forecast_without_reason_to_doubt_has_no_warnings():
-    assert note().warnings == ()
 
 
 REMEDY = ": measure at a larger p, or add runs on other machines."
@@ -242,19 +232,3 @@ def test_noisy_repetitions_are_warned_of():
         "Repeated runs differ by 15%: repeat each count more often.",
     )
     assert note(noise=0.153).warnings == ()
-
-
-def test_every_warning_is_of_a_kind_of_its_own():
-    found = note(
-        p=[4, 8, 8],
-        time=[8, 5, 5],
-        asked=(1, 512),
-        half_width=1.0,
-        backtest=np.nan,
-        without_last=1.2,
-        noise=0.5,
-    ).warnings
-    assert [text.kind for text in by_rank(found)] == [
-        *("wide interval", "depends on the last count", "extrapolation"),
-        *("two counts", "noise", "below the measured counts"),
-    ]

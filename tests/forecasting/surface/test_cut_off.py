@@ -43,20 +43,10 @@ def test_bounds_at_the_largest_size_alone_raise_it_and_not_what_was_measured():
     assert told(bound, **measured) == pytest.approx(told(small, **measured), rel=0.01)
 
 
-def test_a_bound_tells_less_the_further_away_it_is():
-    far = RUNS.with_cut_off(p=256, n=400, time=1e4)
-    change = np.log(told(far, [32, 64, 128, 256], n=400) / told(RUNS, [32, 64, 128, 256], n=400))
-    assert np.all(np.diff(change[1]) > 0)
-
-
 @pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-8, 1e-6])
 def test_bounds_at_nearly_one_place_are_one(apart):
     near = RUNS.with_cut_off(p=[32, 32, 32], n=800 * (1 + apart * np.arange(3)), time=1e4)
     assert told(near) == pytest.approx(told(RUNS.with_cut_off(p=32, n=800, time=1e4)), rel=0.01)
-
-
-def test_where_other_runs_ended_a_bound_is_not_used():
-    assert np.array_equal(told(RUNS.with_cut_off(p=16, n=400, time=1e6)), told(RUNS))
 
 
 def test_bounds_belong_to_their_program():
@@ -97,13 +87,6 @@ def test_the_answer_says_what_was_stopped_and_what_it_changes():
     quiet = parcast.forecast(RUNS.with_cut_off(p=32, n=800, time=1), [16], n=800).notes[0]
     assert "was stopped after 1 s" in quiet.rests_on
     assert not any("stopped" in x for x in quiet.warnings)
-
-
-def test_a_bound_that_contradicts_the_other_runs_is_told():
-    bound = RUNS.with_cut_off(p=32, n=400, time=1e5)
-    warnings = parcast.forecast(bound, [32], n=400).notes[0].warnings
-    start = "A run at (p, n) = (32, 400) was stopped after 27.8 h, where the other runs forecast "
-    assert any(x.startswith(start) for x in warnings)
 
 
 def test_no_forecast_lies_below_the_bound_of_a_smaller_problem_in_silence():

@@ -65,14 +65,6 @@ def test_a_larger_size_is_forecast_from_a_full_grid(law):
     assert np.median(missed) < 0.06
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_a_third_of_the_grid_tells_the_rest(law):
-    every = grid(P, N)
-    told = np.random.default_rng(3).random(len(every)) < 0.4
-    missed, _ = errors(law, every[told], every[~told], noise=0.01)
-    assert np.median(missed) < 0.06
-
-
 def test_a_factor_of_an_accuracy_is_recovered():
     def law(x):
         return stencil(x) * x[:, 2] ** -1.7

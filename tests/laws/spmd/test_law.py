@@ -350,15 +350,6 @@ def test_a_parameter_that_replaces_another_is_checked():
         time(phase(), 2, **{"io.transfer": -1})
 
 
-def test_the_published_reading_needs_equal_clusters():
-    of = phase("clustered", reading="published")
-    with pytest.raises(ParameterError, match="multiple of d in the published reading"):
-        time(of, 10, 4)
-    of = phase("clustered", reading="published", communication={"group": 4})
-    with pytest.raises(ParameterError, match="got 2 and d = 4"):
-        time(of, 8, 4)  # 8 is a multiple, its 2 groups are not
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
