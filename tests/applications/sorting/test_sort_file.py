@@ -277,7 +277,7 @@ def test_files_that_cannot_be_sorted_are_refused(tmp_path):
     [
         ({"by": "x"}, "by must be left out where the elements are no records, got 'x'."),
         ({"memory": "80 MB"}, "memory must be at least 92 MB, got 80 MB."),
-        ({"memory": "80"}, 'memory must be a size such as "10 MB", got'),
+        ({"memory": "80"}, 'memory must be a size with its unit, got "80", which has none.'),
         ({"memory": -1.0}, "memory must be above 0, got -1."),
         ({"ranks": 0}, "ranks must be"),
     ],
