@@ -63,11 +63,16 @@ names = st.text().filter(is_label)
 
 @given(st.lists(st.fixed_dictionaries({"name": names, "p": st.integers()}), min_size=1))
 def test_csv_is_read_back_equal(rows):
-    text = "".join(csv_pieces(rows))
+    text = "".join(csv_pieces(rows, exact=True))
     read = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [{**row, "name": unguarded(row["name"])} for row in read] == [
         {"name": row["name"], "p": str(row["p"])} for row in rows
     ]
+
+
+def test_text_for_people_holds_no_character_that_a_terminal_obeys():
+    text = "".join(csv_pieces([{"name": "a\x1b[31m" + "x" * 20_000, "p": 1}]))
+    assert text == "name,p\na\\x1b[31m" + "x" * 20_000 + ",1\n"
 
 
 @pytest.mark.parametrize("text", ["=1+1", "@x", "+x", "-x", "=\n1", "-1+1", "-5 %%", "'=x", "+1e"])

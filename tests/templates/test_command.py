@@ -226,7 +226,10 @@ def test_it_asks_on_a_terminal_until_an_answer_is_valid(init):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("machine",), "Give --preset slurm-node|workstation|cloud, --from-here or --from-slurm."),
+        (
+            ("machine",),
+            "A kind of machine must be given, one of:\n  --preset slurm-node   A node of",
+        ),
         (("machine", "--from-here", "--from-slurm"), "Give one of --preset,"),
         (("machine", "--from-here", "--partition", "x"), "--partition goes with --from-slurm."),
         (("machine", "--preset", "laptop"), "--preset must be slurm-node, workstation or cloud"),
@@ -245,6 +248,6 @@ def test_wrong_use_is_refused(init, args, says):
 
 
 def test_the_presets_are_those_of_the_help_and_have_keys_of_machines():
-    assert tuple(machine.PRESETS) == command.PRESETS
+    assert tuple(machine.PRESETS) == tuple(command.PRESETS)
     known = {key.name for key in keys_of(Machine)}
     assert {x.key for figures in PRESETS.values() for x in figures} <= known

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -66,7 +67,8 @@ def json_pieces(document: Mapping[str, Any], *, exact: bool = False) -> Iterator
 def csv_pieces(rows: Iterable[Mapping[str, Any]], *, exact: bool = False) -> Iterator[str]:
     r"""Text of a CSV file, piece by piece: a header of the keys of all rows, then a line for each.
 
-    `exact` is as for `json_pieces`.
+    `exact` is as for `json_pieces`. Rows that are not, are for people: their text is escaped as on
+    a screen, for a terminal that shows the file would obey a control character in a name.
 
     >>> "".join(csv_pieces([{"p": 64, "time_s": 1.5, "measured_s": None}]))
     'p,time_s,measured_s\n64,1.5,\n'
@@ -74,9 +76,16 @@ def csv_pieces(rows: Iterable[Mapping[str, Any]], *, exact: bool = False) -> Ite
     every = iter(rows)
     first = next(every, None)
     if first is not None:
-        cell = partial(_strict, written=float if exact else shortened)
+        cell = partial(_strict, written=float) if exact else _legible
         lines = ([cell(row[name]) for name in first] for row in chain([first], every))
         yield from row_pieces(chain([list(first)], lines))
+
+
+def _legible(value: Any) -> Any:
+    """Write a value for people: numbers short, and text such that no terminal obeys it."""
+    if isinstance(value, str):
+        return one_line(value, limit=sys.maxsize)
+    return _strict(value, shortened)
 
 
 def guarded(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -19,7 +19,11 @@ from parcast.words import listed
 if TYPE_CHECKING:
     from parcast.templates.document import Template, TemplateKey
 
-PRESETS: Final = ("slurm-node", "workstation", "cloud")  # those of `machine`, which is not loaded
+PRESETS: Final = {  # those of `machine`, which is not loaded
+    "slurm-node": "A node of a cluster: a fast network, shared storage, costs in core-hours.",
+    "workstation": "One computer with its own disk, and messages through memory.",
+    "cloud": "Virtual machines on Ethernet, which cost USD by the hour.",
+}
 USUALLY_NEEDED: Final = ("compute.rate", "network.bandwidth", "storage.bandwidth")
 HERE, SLURM = "from-here", "from-slurm"
 
@@ -76,7 +80,7 @@ def writing(default: str) -> Option[Any]:
 
 
 @cli_command(name="machine", help=MACHINE_HELP, short_help="Write a template of a machine file.")
-@option("--preset", OneOf(PRESETS), "Kind of machine, whose figures are placeholders.")
+@option("--preset", OneOf(tuple(PRESETS)), "Kind of machine, whose figures are placeholders.")
 @flag("--from-here", "This machine: its cores, memory and name.")
 @flag("--from-slurm", "Nodes of a partition, as sinfo lists them.")
 @option("--partition", "NAME", "Partition of --from-slurm. By default the default one.")
@@ -101,8 +105,11 @@ def machine_command(
         raise click.UsageError(f"--partition goes with --{SLURM}.", ctx)
     is_asking = not asked
     if is_asking:
-        hint = f"Give --preset {'|'.join(PRESETS)}, --{HERE} or --{SLURM}."
-        asked = [_choice("Describe which machine", ways, HERE, hint, ctx)]
+        told = {f"--preset {preset}": summary for preset, summary in PRESETS.items()}
+        told[f"--{HERE}"] = "This machine: its cores, memory and name, without placeholders."
+        told[f"--{SLURM}"] = "Nodes of a partition, as sinfo lists them."
+        hint = "A kind of machine must be given, one of:"
+        asked = [_choice("Describe which machine", ways, HERE, hint, told)]
     _require_free(ctx, output, force=force)
     with spelled_with(own_options(), click.UsageError):
         known = ways[asked[0]]()
@@ -138,10 +145,8 @@ def program_command(
         )
     is_asking = not laws
     if is_asking:
-        width = max(map(len, known))
-        lines = (f"  {x:{width}}  {summary_of(kind)}" for x, kind in every_law().items())
-        hint = "--law must be given, one of:"
-        laws = (_choice("Law", known, "spmd", hint, ctx, below=lines),)
+        told = {law: summary_of(kind) for law, kind in every_law().items()}
+        laws = (_choice("Law", known, "spmd", "--law must be given, one of:", told),)
     _require_free(ctx, output, force=force)
     if is_asking:
         values = [dict(_asked(needed_keys(law_named(law)))) for law in laws]
@@ -151,21 +156,14 @@ def program_command(
 
 
 def _choice(
-    what: str,
-    choices: Iterable[str],
-    usual: str,
-    hint: str,
-    ctx: click.Context,
-    *,
-    below: Iterable[str] = (),
+    what: str, choices: Iterable[str], usual: str, hint: str, told: Mapping[str, str]
 ) -> str:
-    """Ask for one of some words; without a terminal, refuse with the hint and lines below it."""
+    """Ask for one of some words; without a terminal, refuse with what to type, told in lines."""
     from parcast.errors import ParameterError
 
     if not (is_a_terminal(sys.stdin) and is_a_terminal(sys.stderr)):
-        if lines := [*below]:
-            raise ParameterError(hint, below=lines)
-        raise click.UsageError(hint, ctx)
+        width = max(map(len, told))
+        raise ParameterError(hint, below=[f"  {x:{width}}  {told[x]}" for x in told])
     kind = click.Choice([*choices])
     return str(click.prompt(what, type=kind, default=usual, err=True))
 
