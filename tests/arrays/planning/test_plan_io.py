@@ -393,7 +393,7 @@ def test_fewer_rows_than_servers_are_cut_in_the_next_dimension():
         ("hints.txt", "got 'hints.txt', in which there is none, and no file has this name"),
         ("cb_nodes=4.5", "compare must have a whole number up to 1e+15 as cb_nodes, got 4.5"),
         ("cb_nodes 4, CB_NODES 8", "compare must have one value of cb_nodes, got 4 and 8"),
-        ("cb_nodes 4 cb_buffer_size 4.5", "cb_buffer_size must be a size such as"),
+        ("cb_nodes 4 cb_buffer_size 4.5", "cb_buffer_size must be a size with its unit"),
         ("cb_nodes 4 cb_buffer_size 0", "must have a size from 1 B up to 1e+15 as cb_buffer_size"),
         ("servers=1000000000000", "servers must be at most 65,536, got 1e+12"),
         ("# cb_nodes=4", "in which there is none"),
