@@ -69,3 +69,12 @@ def test_what_was_assumed_of_a_frame_and_what_is_wrong_with_it_are_said():
         parcast.read_measurements({"p": [1, "x"], "time": [2.0, 1.0]})
     options = {"columns": {"p": "ranks", "time_s": "took"}}
     assert parcast.read_measurements(unclear, **options) == RUNS
+
+
+@pytest.mark.parametrize("word", ["stopped", "cut off", "TIMEOUT", "time limit"])
+def test_words_for_a_run_that_was_stopped_make_its_time_a_bound(word):
+    rows = {"p": [1, 2, 4], "time_s": [10.0, 6, 60], "state": ["ok", "ok", word]}
+    with pytest.warns(ImportNote, match="counts as a lower bound"):
+        told = parcast.read_measurements(rows)
+    assert told.p.tolist() == [1, 2]
+    assert told.cut_off.time.tolist() == [60]

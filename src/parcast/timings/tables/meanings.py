@@ -44,7 +44,7 @@ _NOT_ENDED: Final = FAILED | {
 }
 _CUT_OFF: Final = {
     *("timeout", "time out", "timed out", "t/o", "oot", "out of time", "time limit"),
-    "wall time exceeded",
+    *("wall time exceeded", "stopped", "cut off", "time_limit"),
 }
 SAME_WORK: Final = 1.1  # ratio of rate times time between runs, above which they disagree [D]
 PROBLEM_SIZES: Final = {("problem", "size"), ("problemsize",)}
@@ -64,7 +64,7 @@ def take_status(header: Header, i: int, title: Title) -> bool:
     if title.words in _CODES:
         is_status = all(cell.lstrip("-").replace(":", "", 1).isdigit() for cell in cells)
     elif title.words in _STATES:
-        is_status = {cell.lower() for cell in cells} <= _ENDED | _NOT_ENDED
+        is_status = {cell.lower() for cell in cells} <= _ENDED | _NOT_ENDED | _CUT_OFF
     else:
         return False
     if not cells or not is_status or header.has("status"):
