@@ -348,8 +348,8 @@ def rows_selected(
         read = str if column in runs.labels else _number
         for value in [text] if text in known else [part.strip() for part in text.split(",")]:
             if read(value) not in known:
-                ended = runs.cut_off
-                if ended is not None and read(value) in ended.columns[column].tolist():
+                ended = {} if runs.cut_off is None else runs.cut_off.columns
+                if column in ended and read(value) in ended[column].tolist():
                     raise click.UsageError(
                         f"{option}: all runs with {column} = {value:.60} in {file} were stopped "
                         "before the end. Give more time, or leave the option out."

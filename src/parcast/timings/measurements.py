@@ -114,7 +114,7 @@ class Measurements:
                 got=f"{_names([*given])} as well",
                 hint="Put all columns into the table.",
             )
-        self._keep(_broadcast(_checked(given if table is None else _columns_of(table))))
+        self._keep(broadcast(_checked(given if table is None else _columns_of(table))))
 
     def _keep(
         self,
@@ -521,7 +521,7 @@ def column_names(table: Any) -> list[str]:
     return names
 
 
-def _broadcast(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def broadcast(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Bring columns to one length, single values repeated, and make them read-only."""
     lengths = {name: len(column) for name, column in columns.items() if column.ndim}
     if len(set(lengths.values())) > 1:

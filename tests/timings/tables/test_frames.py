@@ -22,6 +22,7 @@ IN_DURATIONS = FRAME.assign(
     [
         FRAME,
         FRAME.set_index("ranks"),
+        FRAME.set_index("ranks", drop=False),
         FRAME.groupby("ranks").elapsed.median(),
         FRAME.astype({"ranks": "Int64"}),
         IN_TEXT,
@@ -78,3 +79,23 @@ def test_words_for_a_run_that_was_stopped_make_its_time_a_bound(word):
         told = parcast.read_measurements(rows)
     assert told.p.tolist() == [1, 2]
     assert told.cut_off.time.tolist() == [60]
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"ranks": [1, 2], "elapsed": [1, 2, 3]}, "be of one length, got ranks 2, elapsed 3"),
+        ({"ranks": [[1, 2], [3, 4]], "elapsed": [1, 2]}, "cells of 2 dimensions in ranks"),
+        ({"ranks": [], "elapsed": []}, "at least one row"),
+    ],
+)
+def test_a_frame_that_is_no_table_is_refused(columns, says):
+    with pytest.raises(parcast.ParameterError, match=says):
+        parcast.read_measurements(columns)
+
+
+def test_columns_that_were_given_can_still_be_changed():
+    given = np.array([1.0, 2.0])
+    with pytest.warns(ImportNote):
+        parcast.read_measurements({"ranks": given, "elapsed": [2.0, 1.0]})
+    given[0] = 3.0

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import TableLike
+from parcast.errors import ParameterError
 from parcast.timings.columns import BESIDE, LABELS, MEMORY, is_name_of_time, time_unit
-from parcast.timings.measurements import column_names
+from parcast.timings.measurements import broadcast, column_names
+from parcast.units import shown
 
 WITH_LINES: Final = "table (line 1: its titles)"  # what messages call it that name lines
 MISSING: Final = frozenset({"nan", "NaT", "<NA>", "None"})
@@ -23,10 +25,10 @@ NO_PARAMETERS: Final = frozenset(BESIDE) - frozenset(MEMORY)
 
 def with_index(table: TableLike) -> TableLike:
     """Make columns of what names the rows of a data frame, such as p after `groupby`."""
-    names = getattr(getattr(table, "index", None), "names", None)
-    if names is not None and any(name is not None for name in names):
-        return table.reset_index()
-    return table
+    names = getattr(getattr(table, "index", None), "names", None) or ()
+    there = [None, *getattr(table, "columns", [getattr(table, "name", None)])]
+    new = [name for name in names if name not in there]
+    return table.reset_index(new) if new else table
 
 
 def is_of_measurements(table: TableLike) -> bool:
@@ -54,18 +56,22 @@ def _is_numeric(column: ArrayLike, *, may_be_missing: bool) -> bool:
 def text_of(table: TableLike) -> StringIO:
     """Write a table as the text of a file with commas."""
     names = column_names(table)
-    columns = [np.asarray(table[name]) for name in names]
-    rows = max((len(cells) for cells in columns if cells.ndim), default=1)
-    titled = [_written(name, cells) for name, cells in zip(names, columns, strict=True)]
+    columns = {name: np.array(table[name]) for name in names}
+    for name, cells in columns.items():
+        if cells.ndim > 1:
+            got = f"cells of {cells.ndim} dimensions in {shown(name)}"
+            hint = "Give every row one value in each column."
+            raise ParameterError("table", must="have one value in each cell", got=got, hint=hint)
+    titled = [_written(name, cells) for name, cells in broadcast(columns).items()]
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(title for title, _ in titled)
-    writer.writerows(zip(*(np.broadcast_to(x, rows).tolist() for _, x in titled), strict=True))
+    writer.writerows(zip(*(cells for _, cells in titled), strict=True))
     stream.seek(0)
     return stream
 
 
-def _written(name: str, cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+def _written(name: str, cells: NDArray[Any]) -> tuple[str, list[str]]:
     """Title and cells as a file has them: durations in seconds, "" for what is missing."""
     kind, title = cells.dtype.kind, name
     if kind == "m":
@@ -74,6 +80,4 @@ def _written(name: str, cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:
         cells = np.datetime_as_string(cells)
     elif name == "time" and kind in "iuf":
         title = "time [s]"
-    texts = [str(x) for x in cells.ravel().tolist()]
-    written = np.array(["" if x in MISSING else x for x in texts], dtype=object)
-    return title, written.reshape(cells.shape)
+    return title, ["" if x in MISSING else x for x in map(str, cells.tolist())]
